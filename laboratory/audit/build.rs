@@ -1,9 +1,9 @@
-//! The versions of the crates that are audited, from `Cargo.lock`.
+//! Passes the versions of the audited crates, from `Cargo.lock`, to the compiler.
 
 use std::path::Path;
 
 fn main() {
-    let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the crate is");
+    let root = std::env::var("CARGO_MANIFEST_DIR").expect("set by Cargo");
     let lock = Path::new(&root).join("../../Cargo.lock");
     println!("cargo:rerun-if-changed={}", lock.display());
     println!("cargo:rerun-if-changed=build.rs");
@@ -26,7 +26,7 @@ fn main() {
         "stringzilla",
         "zeroize",
     ] {
-        // Where two versions are locked, which one is linked cannot be told from the name alone.
+        // If several versions are locked, the name alone does not determine which one is linked.
         let versions: Vec<&str> =
             packages.iter().filter(|(found, _)| *found == name).map(|(_, version)| *version).collect();
         let version = if let [one] = versions[..] { one } else { "" };

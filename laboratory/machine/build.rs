@@ -1,4 +1,4 @@
-//! Notes which compiler and profile built the crate: a result is worth little without them.
+//! Records the compiler and profile of the build, which are stored with every result.
 
 use std::process::Command;
 

@@ -1,8 +1,8 @@
 """Internet checksums (RFC 1071), zeroing and copying of anything that has a buffer.
 
-Checksums are numbers as packets have them: struct.pack("!H", checksum) is the field. Data is whatever has a contiguous
-buffer: bytes, bytearray, memoryview, array.array, mmap.mmap, NumPy's arrays. From 64 KiB on other threads run meanwhile; what
-they write to a buffer that is being summed may be counted or not.
+Checksums are numbers as shown in packet dumps: struct.pack("!H", checksum) is the field. Data is any object with a
+contiguous buffer: bytes, bytearray, memoryview, array.array, mmap.mmap, NumPy's arrays. From 64 KiB on, other threads can
+run; bytes that they write to a buffer meanwhile may or may not be included in its sum.
 """
 
 from typing import Protocol, Self, final
@@ -42,27 +42,27 @@ def checksum(data: Buffer, /) -> int:
     """The Internet checksum of the data (RFC 1071)."""
 
 def verify(data: Buffer, /) -> bool:
-    """Whether the data, a checksum field included, sums to what intact data sums to."""
+    """Whether the data, including its checksum field, is intact."""
 
 def update(checksum: int, offset: int, old: Buffer, new: Buffer, *, udp: bool = False) -> int:
-    """The checksum after `old` at `offset` of the data has become `new` (RFC 1624).
+    """The checksum after `old` at `offset` of the data was replaced by `new` (RFC 1624).
 
-    The offset is counted from the start of what the checksum covers. With `udp`, a checksum of 0, which says that there is
-    none, stays, and a computed 0 becomes 0xffff. ValueError where `old` and `new` have different lengths.
+    The offset is counted from the start of the data that the checksum covers. With `udp`, a checksum of 0, which means that
+    there is none, is unchanged, and a computed 0 becomes 0xffff. ValueError if `old` and `new` have different lengths.
     """
 
 def zero(buffer: Buffer, /) -> None:
     """Zeroes a writable buffer."""
 
 def copy(dst: Buffer, src: Buffer, /) -> None:
-    """Copies the data into a writable buffer of the same length. They may overlap."""
+    """Copies the data to a writable buffer of the same length. They may overlap."""
 
 def copy_and_sum(dst: Buffer, src: Buffer, /) -> Sum:
-    """Copies the data into a writable buffer of the same length, which must not overlap, and returns its sum."""
+    """Copies the data to a writable buffer of the same length, which must not overlap, and returns its sum."""
 
 @final
 class Sum:
-    """A sum in pieces of any length.
+    """A sum of data in pieces of any length.
 
     >>> Sum(b"\\x00\\x01\\xf2").add(b"\\x03\\xf4\\xf5\\xf6\\xf7").checksum() == 0x220d
     True
@@ -71,19 +71,19 @@ class Sum:
     def __new__(cls, data: Buffer | None = None, /) -> Self: ...
     @staticmethod
     def pseudo_header(src: _Address, dst: _Address, protocol: int, length: int) -> Sum:
-        """The sum of the pseudo-header in front of a TCP segment, a UDP datagram or an ICMPv6 message of `length` bytes."""
+        """The sum of the pseudo-header for a TCP segment, UDP datagram or ICMPv6 message of `length` bytes."""
 
     def add(self, data: Buffer, /) -> Self:
-        """Adds the data after what was added before, and returns this sum."""
+        """Adds the data after the data added so far, and returns this sum."""
 
     def add_zeros(self, length: int, /) -> Self:
-        """Adds so many zero bytes, and returns this sum."""
+        """Adds `length` zero bytes, and returns this sum."""
 
-    def combine(self, behind: Sum, /) -> Self:
-        """Adds what another sum was made of, and returns this sum."""
+    def combine(self, next: Sum, /) -> Self:
+        """Adds the data of another sum after the data added so far, and returns this sum."""
 
     def copy(self) -> Sum:
-        """A sum of the same data."""
+        """A copy of the sum."""
 
     def checksum(self) -> int:
         """The finished checksum."""
@@ -92,17 +92,17 @@ class Sum:
         """The finished checksum as UDP sends it."""
 
     def verify(self) -> bool:
-        """Whether what was summed, checksum field and pseudo-header included, is intact."""
+        """Whether the data, including checksum field and pseudo-header, is intact."""
 
     def folded(self) -> int:
-        """The folded sum, not complemented: what a network card that completes the checksum expects in the field."""
+        """The folded sum, not complemented: the field value for checksum offload to a network card."""
 
     def __eq__(self, other: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
 
 @final
 class UdpVerdict:
-    """What the checksum field of a received UDP datagram says. Only `INTACT` is true."""
+    """The result of verifying a received UDP datagram. Only `INTACT` is true."""
 
     INTACT: UdpVerdict
     ABSENT: UdpVerdict
@@ -112,9 +112,9 @@ class UdpVerdict:
     def __hash__(self) -> int: ...
 
 def ipv4(header: Buffer, /) -> int:
-    """The checksum of an IPv4 header, over the number of bytes that it says it has.
+    """The checksum of an IPv4 header, over the number of bytes in its length field.
 
-    ValueError where they are not there. What stands in the field counts as zero.
+    The checksum field counts as zero. ValueError if the header is shorter.
     """
 
 def verify_ipv4(header: Buffer, /) -> bool:
@@ -123,7 +123,7 @@ def verify_ipv4(header: Buffer, /) -> bool:
 def tcp(src: _Address, dst: _Address, segment: Buffer) -> int:
     """The checksum of a TCP segment, header and data.
 
-    What stands in the field counts as zero. ValueError where the segment is longer than a pseudo-header can say.
+    The checksum field counts as zero. ValueError if the segment is longer than a pseudo-header can express.
     """
 
 def verify_tcp(src: _Address, dst: _Address, segment: Buffer) -> bool:
@@ -132,16 +132,16 @@ def verify_tcp(src: _Address, dst: _Address, segment: Buffer) -> bool:
 def udp(src: _Address, dst: _Address, datagram: Buffer) -> int:
     """The checksum of a UDP datagram, header and data; never 0.
 
-    What stands in the field counts as zero. ValueError as for TCP.
+    The checksum field counts as zero. ValueError as for TCP.
     """
 
 def verify_udp(src: _Address, dst: _Address, datagram: Buffer) -> UdpVerdict:
-    """What the checksum of a received UDP datagram says."""
+    """Whether a received UDP datagram is intact, damaged, or was sent without a checksum."""
 
 def icmp(message: Buffer, /) -> int:
     """The checksum of an ICMP message.
 
-    What stands in the field counts as zero.
+    The checksum field counts as zero.
     """
 
 def verify_icmp(message: Buffer, /) -> bool:
@@ -150,7 +150,7 @@ def verify_icmp(message: Buffer, /) -> bool:
 def icmpv6(src: _Address, dst: _Address, message: Buffer) -> int:
     """The checksum of an ICMPv6 message.
 
-    What stands in the field counts as zero.
+    The checksum field counts as zero.
     """
 
 def verify_icmpv6(src: _Address, dst: _Address, message: Buffer) -> bool:

@@ -1,9 +1,9 @@
-"""Nanoseconds per checksum, beside scapy's and dpkt's where they are installed.
+"""Nanoseconds per checksum, compared with scapy and dpkt if they are installed.
 
     pip install carryline-*.whl scapy dpkt
     python measure.py [--json]
 
-The functions take turns, in many rounds; the figure is the median of the rounds. They must agree before they are timed.
+Every round times each function once, in random order; the result is the median of the rounds. Their results must agree.
 """
 
 import json
@@ -14,7 +14,7 @@ import time
 
 SIZES = (40, 1500, 65536)
 ROUNDS = 31
-# Of one round of one function.
+# The duration of one function in one round.
 SECONDS = 0.005
 
 

@@ -1,4 +1,4 @@
-//! What kind of fault a wrong answer shows.
+//! Classifies the fault that a wrong answer shows.
 
 use crate::reference;
 use crate::wire::{Data, Reply, Request, Rule};
@@ -6,57 +6,58 @@ use carryline_verification::Kind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A length that no IP packet exceeds, jumbograms aside.
+/// The longest IP packet, except for jumbograms.
 pub const LONGEST_PACKET_BYTES: usize = 65_535;
 
-/// A kind of fault.
+/// A class of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// A carry is dropped: the sum is one too small.
+    /// A carry is lost: the sum is too small by one.
     LostCarry,
-    /// Right up to the length of an IP packet, wrong beyond: an accumulator overflows.
+    /// Correct up to the length of an IP packet, wrong for longer input: an accumulator overflows.
     LongInput,
-    /// An odd last byte is taken for the wrong half of its word, or not at all.
+    /// An odd last byte is put in the wrong half of its word, or ignored.
     OddLength,
-    /// A piece of odd length, or at an odd place, is added as if it began a word.
+    /// A piece of odd length, or at an odd offset, is added as if it started a word.
     OddPiece,
     /// `0000` and `ffff`, the two zeros of one's-complement arithmetic, are confused.
     TwoZeros,
-    /// UDP: a computed `0000` is sent, or a received `0000` is taken for a checksum.
+    /// UDP: a computed `0000` is sent, or a received `0000` is treated as a checksum.
     UdpZero,
-    /// A sum is lost or added wrongly that the message is summed onto.
+    /// The sum to which a message is added is lost or added incorrectly.
     Seed,
-    /// An incremental update gives another checksum than the data has.
+    /// An incremental update results in a checksum that does not match the data.
     Update,
-    /// A pseudo-header's sum is wrong.
+    /// The sum of a pseudo-header is wrong.
     PseudoHeader,
-    /// A packet's checksum is wrong.
+    /// The checksum of a packet is wrong.
     Packet,
-    /// A received packet is judged wrongly.
+    /// The verdict on a received packet is wrong.
     Verdict,
-    /// A packet is refused that is whole.
+    /// A well-formed packet is rejected.
     Malformed,
-    /// The result's bytes are swapped.
+    /// The bytes of the result are swapped.
     ByteOrder,
-    /// The result is complemented, or is not.
+    /// The result is complemented although it should not be, or vice versa.
     Complement,
     /// The sum is wrong in another way.
     WrongSum,
-    /// It refused, or panicked.
+    /// The implementation returned an error or panicked.
     Error,
-    /// Its process died.
+    /// Its process crashed.
     Crash,
     /// It did not answer in time.
     TimedOut,
-    /// It answered something that is no answer.
+    /// It sent a line that is not an answer.
     Garbage,
-    /// What verification in memory found: bytes, registers, other threads.
+    /// Verification in memory found a fault: in bytes, registers or other threads.
     Memory(Kind),
 }
 
 impl Class {
-    /// True for a fault of sums of any length, of which one that long input shows too is no other.
+    /// True for faults of sums that occur at any length; a fault of long input is then not reported
+    /// separately.
     #[must_use]
     pub const fn shows_at_any_length(self) -> bool {
         matches!(
@@ -65,7 +66,7 @@ impl Class {
         )
     }
 
-    /// The word in JSON, and on the screen with spaces for underscores.
+    /// The word in JSON; printed with spaces instead of underscores.
     #[must_use]
     pub fn word(self) -> String {
         let value = match self {
@@ -82,7 +83,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// The kind of fault that a wrong reply shows.
+/// The class of the fault that a wrong answer shows.
 #[must_use]
 pub fn of(request: &Request, right: &Reply, got: &Reply) -> Class {
     let input = request.input();
@@ -114,7 +115,7 @@ pub fn of(request: &Request, right: &Reply, got: &Reply) -> Class {
     }
 }
 
-/// True if a piece that is not empty begins at an odd place.
+/// True if a non-empty piece starts at an odd offset.
 fn begins_odd(pieces: &[Data]) -> bool {
     let mut before = 0;
     pieces.iter().any(|piece| {
@@ -157,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_the_class_that_their_answers_show() {
+    fn answers_determine_the_class_of_the_fault() {
         let sum = |bytes: &[u8]| Request::Sum(Data::literal(bytes));
-        // ff ff + 01 00 is 01 00; without the carry 00 00.
+        // ff ff + 01 00 is 01 00; without the carry, 00 00.
         assert_eq!(class(&sum(&[0xff, 0xff, 1, 0, 1, 0]), [0xfe, 0xff]), Class::LostCarry);
         assert_eq!(class(&sum(&[0xff, 0xff]), [0xff, 0xff]), Class::TwoZeros);
         assert_eq!(class(&sum(&[0x12, 0x34]), [0x12, 0x34]), Class::Complement);
         assert_eq!(class(&sum(&[0x12, 0x34]), [0xcb, 0xed]), Class::ByteOrder);
-        // 12 34 56: the last byte lost, or taken for the second of its word.
+        // 12 34 56: the last byte is lost, or taken as the second byte of its word.
         assert_eq!(class(&sum(&[0x12, 0x34, 0x56]), [0xed, 0xcb]), Class::OddLength);
         assert_eq!(class(&sum(&[0x12, 0x34, 0x56]), [0xed, 0x75]), Class::OddLength);
         assert_eq!(class(&sum(&[0x12, 0x34]), [0x77, 0x77]), Class::WrongSum);

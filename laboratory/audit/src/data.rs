@@ -1,8 +1,8 @@
-//! Bytes, as they are named in requests.
+//! Bytes in the notation of requests.
 
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Bytes, described in parts: each a pattern repeated, cut off after its length.
+/// Bytes in parts, each of which is a pattern that is repeated up to its length.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Data(Vec<Part>);
 
@@ -13,14 +13,14 @@ struct Part {
 }
 
 impl Data {
-    /// These bytes.
+    /// The given bytes.
     #[must_use]
     pub fn literal(bytes: &[u8]) -> Data {
         let part = Part { pattern: bytes.to_vec(), len: bytes.len() };
         Data(if bytes.is_empty() { Vec::new() } else { vec![part] })
     }
 
-    /// The pattern again and again, `len` bytes of it.
+    /// The pattern repeated up to `len` bytes.
     #[must_use]
     pub fn repeated(pattern: &[u8], len: usize) -> Data {
         Data(if pattern.is_empty() || len == 0 {
@@ -30,31 +30,31 @@ impl Data {
         })
     }
 
-    /// The same with other data behind it.
+    /// This data followed by other data.
     #[must_use]
     pub fn then(mut self, other: Data) -> Data {
         self.0.extend(other.0);
         self
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.iter().map(|part| part.len).sum()
     }
 
-    /// True for no bytes.
+    /// True if there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of them.
+    /// All bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut all = Vec::with_capacity(self.len());
         for part in &self.0 {
-            // Long data a block at a time, not a pattern of a few bytes.
+            // Long data is copied in large blocks instead of patterns of a few bytes.
             let block = part.pattern.repeat((BLOCK_BYTES.min(part.len) / part.pattern.len()).max(1));
             let end = all.len() + part.len;
             while all.len() + block.len() <= end {
@@ -65,7 +65,8 @@ impl Data {
         all
     }
 
-    /// As one word: hexadecimal digits, or with `repeat` also `PATTERN*BYTES`, parts joined by `+`; `-` for no bytes.
+    /// The data as one word: hexadecimal digits or, with `repeat`, also `PATTERN*BYTES`, with parts joined by
+    /// `+`; `-` if empty.
     #[must_use]
     pub fn word(&self, repeat: bool) -> String {
         if self.is_empty() {
@@ -81,7 +82,7 @@ impl Data {
         self.0.iter().map(part).collect::<Vec<_>>().join("+")
     }
 
-    /// Reads such a word.
+    /// Parses such a word.
     #[must_use]
     pub fn read(word: &str) -> Option<Data> {
         if word == "-" {
@@ -109,7 +110,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
 }
 
-/// The bytes that pairs of hexadecimal digits mean.
+/// Bytes from pairs of hexadecimal digits.
 #[must_use]
 pub fn unhex(digits: &str) -> Option<Vec<u8>> {
     let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_is_what_its_parts_say() {
+    fn parts_are_repeated_and_concatenated() {
         let data = Data::repeated(&[1, 2, 3], 7).then(Data::literal(&[9]));
         assert_eq!(data.bytes(), [1, 2, 3, 1, 2, 3, 1, 9]);
         assert_eq!(

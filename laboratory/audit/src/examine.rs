@@ -1,71 +1,72 @@
-//! One implementation, asked everything: the vectors, then the adversarial questions; what is wrong is asked again of a new
-//! process, reduced and named.
+//! Examines one implementation: the vectors, then the adversarial requests. Failures are repeated in a new
+//! process, reduced and classified.
 
 use crate::class::{self, Class, LONGEST_PACKET_BYTES};
+use crate::client::{Client, ClientError};
 use crate::reduce::{self, Effort};
-use crate::report::{self, Asked, Fault, Implementation, Status};
-use crate::talk::{Talk, Trouble};
+use crate::report::{self, Fault, Implementation, Status, VectorOutcome};
 use crate::vectors::Case;
 use crate::wire::{Reply, Request};
 use crate::{reference, trial};
 use carryline_engine::interrupt;
 
-/// Data up to this length is sent as hexadecimal digits.
+/// The longest data that is sent as hexadecimal digits.
 pub const LONGEST_AS_DIGITS: usize = 300_000;
-/// Data up to this length is sent where the other side repeats patterns itself: it holds all of it in memory. The vectors of
-/// 1 GiB are for those who can sum without a line between.
+/// The longest data that is sent to implementations that repeat patterns themselves, which hold all of it in
+/// memory. The 1 GiB vectors are for programs that use the vectors directly.
 pub const LONGEST_REPEATED: usize = 80 << 20;
-/// After this many troubles an implementation is given up; after one that hangs and hangs again, too.
-const MOST_TROUBLES: usize = 3;
+/// An implementation is abandoned after this many errors, or after one request that times out twice.
+const MAX_ERRORS: usize = 3;
 
 /// A wrong answer.
-struct Caught {
+struct WrongAnswer {
     request: Request,
-    right: Reply,
-    got: Got,
+    expected: Reply,
+    actual: Actual,
     class: Class,
 }
 
-/// Longer requests are not shown.
-const MOST_SHOWN: usize = 400;
-/// After so many questions of a group that are not answered, the rest is not asked.
-const MOST_SKIPPED: usize = 100;
+/// The longest request that is shown in full.
+const MAX_SHOWN: usize = 400;
+/// The rest of a group is skipped after this many unsupported requests.
+const MAX_UNSUPPORTED: usize = 100;
 
-/// What came instead of the right answer.
+/// What was received instead of the expected answer.
 #[derive(Clone)]
-enum Got {
+enum Actual {
     Reply(Reply),
-    Trouble(Trouble),
+    Error(ClientError),
 }
 
 /// The state of one examination.
 struct Examiner<'a> {
-    talk: &'a mut Talk,
+    client: &'a mut Client,
     udp: bool,
     longest: usize,
-    caught: Vec<Caught>,
-    troubles: Vec<Trouble>,
+    failures: Vec<WrongAnswer>,
+    errors: Vec<ClientError>,
     notes: Vec<String>,
     questions: u64,
 }
 
-/// What came of a question.
+/// The outcome of a request.
 enum Outcome {
     Right,
     Wrong,
-    /// There is no function for it.
+    /// The implementation has no such function.
     Unsupported,
-    /// It was not asked.
+    /// The request was not sent.
     TooLong,
-    /// Nothing more can be asked.
-    Over,
+    /// The examination must end.
+    Stop,
 }
 
-/// Asks everything and completes `row`, of which name and version are taken from the answers where they are not known.
-pub fn examine(mut row: Implementation, talk: &mut Talk, cases: &[Case], seed: u64) -> Implementation {
-    let hello = match talk.hello() {
+/// Examines an implementation and completes `row`; a missing name and version are taken from its answer to
+/// `hello`.
+pub fn examine(mut row: Implementation, client: &mut Client, cases: &[Case], seed: u64) -> Implementation {
+    let hello = match client.hello() {
         Ok(hello) => hello,
-        Err(trouble) => return row.unusable(trouble.to_string()),
+        Err(error) => return row.unusable(error.to_string()),
     };
     if row.kind == "command" {
         row.name.clone_from(&hello.name);
@@ -74,37 +75,37 @@ pub fn examine(mut row: Implementation, talk: &mut Talk, cases: &[Case], seed: u
         row.version.get_or_insert_with(|| hello.version.clone());
     }
     let mut examiner = Examiner {
-        talk,
+        client,
         udp: hello.udp,
         longest: if hello.repeat { LONGEST_REPEATED } else { LONGEST_AS_DIGITS },
-        caught: Vec::new(),
-        troubles: Vec::new(),
+        failures: Vec::new(),
+        errors: Vec::new(),
         notes: Vec::new(),
         questions: 0,
     };
-    let over = examiner.vectors(&mut row, cases) || examiner.trials(seed);
+    let stopped = examiner.vectors(&mut row, cases) || examiner.trials(seed);
     let title = row.title();
     let faults = examiner.faults(&title);
     row.faults.extend(faults);
     row.questions = examiner.questions;
     row.notes.append(&mut examiner.notes);
-    row.status = status(&row.faults, examiner.troubles.last().filter(|_| over));
-    if over && !interrupt::requested() {
-        let trouble = examiner.troubles.last().map_or_else(String::new, ToString::to_string);
+    row.status = status(&row.faults, examiner.errors.last().filter(|_| stopped));
+    if stopped && !interrupt::requested() {
+        let error = examiner.errors.last().map_or_else(String::new, ToString::to_string);
         row.reason =
-            Some(format!("given up after {MOST_TROUBLES} answers that were none; the last: {trouble}"));
-    } else if over {
+            Some(format!("abandoned after {MAX_ERRORS} requests without an answer; the last: {error}"));
+    } else if stopped {
         row.reason = Some("interrupted".to_owned());
     }
     row
 }
 
-/// The verdict that faults amount to.
-pub fn status(faults: &[Fault], ended: Option<&Trouble>) -> Status {
+/// The status that follows from the faults, or from the error that ended the examination.
+pub fn status(faults: &[Fault], ended: Option<&ClientError>) -> Status {
     match ended {
-        Some(Trouble::Died { .. }) => return Status::Crashed,
-        Some(Trouble::TimedOut) => return Status::TimedOut,
-        Some(Trouble::Garbage(_)) => return Status::Garbage,
+        Some(ClientError::Died { .. }) => return Status::Crashed,
+        Some(ClientError::TimedOut) => return Status::TimedOut,
+        Some(ClientError::Garbage(_)) => return Status::Garbage,
         _ => {}
     }
     let is = |fault: &Fault, class: Class| fault.class == class.word();
@@ -124,106 +125,107 @@ pub fn status(faults: &[Fault], ended: Option<&Trouble>) -> Status {
 }
 
 impl Examiner<'_> {
-    /// Asks one question; a wrong answer is kept.
-    fn ask(&mut self, request: &Request, right: &Reply) -> Outcome {
+    /// Sends a request and records a wrong answer.
+    fn ask(&mut self, request: &Request, expected: &Reply) -> Outcome {
         if request.input_len() > self.longest {
             return Outcome::TooLong;
         }
         self.questions += 1;
-        match self.talk.ask(request) {
+        match self.client.ask(request) {
             Ok(Reply::Unsupported) => Outcome::Unsupported,
-            Ok(reply) if is_right(&reply, right) => Outcome::Right,
+            Ok(reply) if is_right(&reply, expected) => Outcome::Right,
             Ok(reply) => {
-                self.keep(request, right, Got::Reply(reply));
+                self.record(request, expected, Actual::Reply(reply));
                 Outcome::Wrong
             }
-            Err(Trouble::Interrupted) => Outcome::Over,
-            Err(trouble) => self.trouble(request, right, trouble),
+            Err(ClientError::Interrupted) => Outcome::Stop,
+            Err(error) => self.retry(request, expected, error),
         }
     }
 
-    /// After trouble the question is asked again: once is not enough to blame the implementation.
-    fn trouble(&mut self, request: &Request, right: &Reply, trouble: Trouble) -> Outcome {
-        let again = self.talk.ask(request);
+    /// Repeats a request after an error: a single one could have another cause.
+    fn retry(&mut self, request: &Request, expected: &Reply, error: ClientError) -> Outcome {
+        let again = self.client.ask(request);
         let outcome = match again {
-            Ok(reply) if is_right(&reply, right) => {
-                self.notes.push(format!("once, and not again, at '{}': {trouble}", short(request)));
+            Ok(reply) if is_right(&reply, expected) => {
+                self.notes.push(format!("once, but not again, at '{}': {error}", excerpt(request)));
                 Outcome::Right
             }
             Ok(Reply::Unsupported) => Outcome::Unsupported,
-            Err(Trouble::Interrupted) => return Outcome::Over,
+            Err(ClientError::Interrupted) => return Outcome::Stop,
             Ok(reply) => {
-                self.keep(request, right, Got::Reply(reply));
+                self.record(request, expected, Actual::Reply(reply));
                 Outcome::Wrong
             }
-            Err(trouble) => {
-                self.keep(request, right, Got::Trouble(trouble));
+            Err(error) => {
+                self.record(request, expected, Actual::Error(error));
                 Outcome::Wrong
             }
         };
-        let hangs = trouble == Trouble::TimedOut && matches!(outcome, Outcome::Wrong);
-        self.troubles.push(trouble);
-        if hangs || self.troubles.len() >= MOST_TROUBLES { Outcome::Over } else { outcome }
+        let hangs = error == ClientError::TimedOut && matches!(outcome, Outcome::Wrong);
+        self.errors.push(error);
+        if hangs || self.errors.len() >= MAX_ERRORS { Outcome::Stop } else { outcome }
     }
 
-    /// Keeps the shortest wrong answer of each class.
-    fn keep(&mut self, request: &Request, right: &Reply, got: Got) {
-        let class = class_of(request, right, &got);
-        let caught = Caught { request: request.clone(), right: right.clone(), got, class };
-        match self.caught.iter_mut().find(|known| known.class == class) {
-            Some(known) if known.request.input_len() <= caught.request.input_len() => {}
-            Some(known) => *known = caught,
-            None => self.caught.push(caught),
+    /// Records a failure if it is the shortest of its class.
+    fn record(&mut self, request: &Request, expected: &Reply, actual: Actual) {
+        let class = class_of(request, expected, &actual);
+        let failure = WrongAnswer { request: request.clone(), expected: expected.clone(), actual, class };
+        match self.failures.iter_mut().find(|known| known.class == class) {
+            Some(known) if known.request.input_len() <= failure.request.input_len() => {}
+            Some(known) => *known = failure,
+            None => self.failures.push(failure),
         }
     }
 
-    /// True if nothing more can be asked.
+    /// Sends the vectors; true if the examination must end.
     fn vectors(&mut self, row: &mut Implementation, cases: &[Case]) -> bool {
         for case in cases {
-            let mut asked = None;
-            for (request, answers) in &case.asked {
+            let mut outcome = None;
+            for (request, answers) in &case.requests {
                 let expected = if self.udp { answers.last() } else { answers.first() };
                 let Some(expected) = expected else { continue };
-                // A packet is asked twice, for its field and for its verdict: either may fail, and either may be all that is
-                // answered.
-                asked = match (self.ask(request, expected), asked) {
-                    (Outcome::Over, _) => {
-                        row.vectors.count(case.file, Asked::Failed);
+                // A packet is sent twice, for its field and for its verdict; one of them may fail or be
+                // unsupported.
+                outcome = match (self.ask(request, expected), outcome) {
+                    (Outcome::Stop, _) => {
+                        row.vectors.count(case.file, VectorOutcome::Failed);
                         return true;
                     }
-                    (Outcome::Wrong, _) | (_, Some(Asked::Failed)) => Some(Asked::Failed),
-                    (Outcome::Right, _) | (_, Some(Asked::Passed)) => Some(Asked::Passed),
-                    (Outcome::TooLong, _) => Some(Asked::TooLong),
-                    (Outcome::Unsupported, _) => Some(Asked::NoFunction),
+                    (Outcome::Wrong, _) | (_, Some(VectorOutcome::Failed)) => Some(VectorOutcome::Failed),
+                    (Outcome::Right, _) | (_, Some(VectorOutcome::Passed)) => Some(VectorOutcome::Passed),
+                    (Outcome::TooLong, _) => Some(VectorOutcome::TooLong),
+                    (Outcome::Unsupported, _) => Some(VectorOutcome::NoFunction),
                 };
             }
-            row.vectors.count(case.file, asked.unwrap_or(Asked::NoFunction));
+            row.vectors.count(case.file, outcome.unwrap_or(VectorOutcome::NoFunction));
         }
         false
     }
 
-    /// True if nothing more can be asked.
+    /// Sends the adversarial requests; true if the examination must end.
     fn trials(&mut self, seed: u64) -> bool {
         for group in trial::groups(seed, self.longest) {
             let mut answered = false;
-            for (turn, request) in group.questions.enumerate() {
-                let Some(right) = reference::expected(&request, self.udp) else { continue };
-                match self.ask(&request, &right) {
+            for (index, request) in group.requests.enumerate() {
+                let Some(expected) = reference::expected(&request, self.udp) else { continue };
+                match self.ask(&request, &expected) {
                     Outcome::Right | Outcome::Wrong => answered = true,
-                    Outcome::Unsupported if !answered && turn >= MOST_SKIPPED => break,
+                    Outcome::Unsupported if !answered && index >= MAX_UNSUPPORTED => break,
                     Outcome::Unsupported | Outcome::TooLong => {}
-                    Outcome::Over => return true,
+                    Outcome::Stop => return true,
                 }
             }
         }
         false
     }
 
-    /// What was caught, reduced; one fault of each class.
+    /// The failures, reduced: one fault per class.
     fn faults(&mut self, title: &str) -> Vec<Fault> {
         let mut faults: Vec<(Class, usize, Fault)> = Vec::new();
-        for caught in std::mem::take(&mut self.caught) {
-            let found = if matches!(caught.got, Got::Trouble(_)) { caught } else { self.reduced(caught) };
+        for failure in std::mem::take(&mut self.failures) {
+            let found =
+                if matches!(failure.actual, Actual::Error(_)) { failure } else { self.reduced(failure) };
             let size = found.request.input_len();
             let fault = fault(title, &found);
             match faults.iter_mut().find(|(class, ..)| *class == found.class) {
@@ -244,89 +246,90 @@ impl Examiner<'_> {
         faults.into_iter().map(|(.., fault)| fault).collect()
     }
 
-    /// The same with a smaller input, which can turn out to be of another class.
-    fn reduced(&mut self, caught: Caught) -> Caught {
-        let (udp, talk) = (self.udp, &mut *self.talk);
-        let long = caught.class == Class::LongInput;
+    /// The failure with a smaller input, which may turn out to be of another class.
+    fn reduced(&mut self, failure: WrongAnswer) -> WrongAnswer {
+        let (udp, client) = (self.udp, &mut *self.client);
+        let long = failure.class == Class::LongInput;
         let mut answered = |request: &Request| -> Option<(Reply, Reply)> {
-            let right = reference::expected(request, udp)?;
-            let got = talk.ask(request).ok()?;
-            (got != right && got != Reply::Unsupported).then_some((right, got))
+            let expected = reference::expected(request, udp)?;
+            let actual = client.ask(request).ok()?;
+            (actual != expected && actual != Reply::Unsupported).then_some((expected, actual))
         };
-        // A fault of long input must not become another one of short input, which is told on its own; and what is swapped or
-        // complemented cannot be told from a misplaced last byte where there is one. Packets and updates have a form that a
-        // smaller one can lose, which is another fault, or none.
-        let even = matches!(caught.class, Class::ByteOrder | Class::Complement);
-        let keeps_class = !caught.request.is_message();
+        // A fault of long input must not become one of short input, which is reported separately. With an odd
+        // last byte, swapped or complemented results cannot be distinguished from a misplaced byte. Packets
+        // and updates can become malformed when reduced, which is another fault, or none.
+        let even = matches!(failure.class, Class::ByteOrder | Class::Complement);
+        let keeps_class = !failure.request.is_message();
         let mut fails = |request: &Request| {
             let len = request.input_len();
             (!long || len > LONGEST_PACKET_BYTES)
                 && (!even || len.is_multiple_of(2))
-                && answered(request).is_some_and(|(right, got)| {
-                    !keeps_class || class::of(request, &right, &got) == caught.class
+                && answered(request).is_some_and(|(expected, actual)| {
+                    !keeps_class || class::of(request, &expected, &actual) == failure.class
                 })
         };
-        let request = reduce::reduce(&caught.request, Effort::default(), &mut fails);
+        let request = reduce::reduce(&failure.request, Effort::default(), &mut fails);
         match answered(&request) {
-            Some((right, reply)) => {
-                let got = Got::Reply(reply);
-                Caught { class: class_of(&request, &right, &got), request, right, got }
+            Some((expected, reply)) => {
+                let actual = Actual::Reply(reply);
+                WrongAnswer { class: class_of(&request, &expected, &actual), request, expected, actual }
             }
-            None => caught,
+            None => failure,
         }
     }
 }
 
-/// What is no packet has no checksum, but no harm is done by one: nobody is sent it.
-fn is_right(reply: &Reply, right: &Reply) -> bool {
-    reply == right || matches!((reply, right), (Reply::Field(_), Reply::None))
+/// True for the expected answer. A checksum for a malformed packet is also accepted, because it is never
+/// sent.
+fn is_right(reply: &Reply, expected: &Reply) -> bool {
+    reply == expected || matches!((reply, expected), (Reply::Field(_), Reply::None))
 }
 
-fn class_of(request: &Request, right: &Reply, got: &Got) -> Class {
-    match got {
-        Got::Reply(reply) => class::of(request, right, reply),
-        Got::Trouble(Trouble::TimedOut) => Class::TimedOut,
-        Got::Trouble(Trouble::Garbage(_)) => Class::Garbage,
-        Got::Trouble(_) => Class::Crash,
+fn class_of(request: &Request, expected: &Reply, actual: &Actual) -> Class {
+    match actual {
+        Actual::Reply(reply) => class::of(request, expected, reply),
+        Actual::Error(ClientError::TimedOut) => Class::TimedOut,
+        Actual::Error(ClientError::Garbage(_)) => Class::Garbage,
+        Actual::Error(_) => Class::Crash,
     }
 }
 
-fn fault(title: &str, caught: &Caught) -> Fault {
-    let input = caught.request.input();
-    let got = match &caught.got {
-        Got::Reply(Reply::Error(text)) => format!("error: {text}"),
-        Got::Reply(reply) => reply.line(),
-        Got::Trouble(trouble) => trouble.to_string(),
+fn fault(title: &str, failure: &WrongAnswer) -> Fault {
+    let input = failure.request.input();
+    let got = match &failure.actual {
+        Actual::Reply(Reply::Error(text)) => format!("error: {text}"),
+        Actual::Reply(reply) => reply.line(),
+        Actual::Error(error) => error.to_string(),
     };
-    let expected = caught.right.line();
-    let line = caught.request.line(false);
-    let line = if line.len() <= MOST_SHOWN { line } else { caught.request.line(true) };
-    let source = match caught.request {
-        _ if caught.class == Class::UdpZero => "RFC 768",
-        _ if caught.class == Class::Malformed => "it is whole",
+    let expected = failure.expected.line();
+    let line = failure.request.line(false);
+    let line = if line.len() <= MAX_SHOWN { line } else { failure.request.line(true) };
+    let source = match failure.request {
+        _ if failure.class == Class::UdpZero => "RFC 768",
+        _ if failure.class == Class::Malformed => "it is well-formed",
         Request::Verify(_) => "as received",
         Request::Update { ref old, ref new, .. } if old == new => "nothing changes",
         Request::Update { .. } => "RFC 1624",
         Request::Pseudo { .. } => "RFC 9293, RFC 8200",
         _ => "RFC 1071",
     };
-    let question = report::question(&caught.request);
+    let question = report::question(&failure.request);
     Fault {
-        class: caught.class.word(),
+        class: failure.class.word(),
         input_hex: report::written_out(&input),
         input: report::in_words(&input),
-        seed: match caught.request {
+        seed: match failure.request {
             Request::Onto { sum, .. } => Some(crate::wire::hex(&sum)),
             _ => None,
         },
-        report: format!("{title}: {question} should be {expected} ({source}), got {got} [{}]", caught.class),
+        report: format!("{title}: {question} should be {expected} ({source}), got {got} [{}]", failure.class),
         expected,
         got,
-        request: (line.len() <= MOST_SHOWN).then_some(line),
+        request: (line.len() <= MAX_SHOWN).then_some(line),
     }
 }
 
-fn short(request: &Request) -> String {
+fn excerpt(request: &Request) -> String {
     let line = request.line(true);
     match line.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &line[..end]),

@@ -1,12 +1,14 @@
-//! Audits of what others run: is their checksum right, is their copy?
+//! Audits of other implementations: are their checksums and copies correct?
 //!
-//! An implementation answers requests line by line ([`wire`]), in a process of its own that may die or hang ([`talk`]): a
-//! program in any language, a crate of the collection or a shared library's symbol ([`serve`]). It is asked the conformance
-//! [`vectors`] and then questions chosen to be answered wrongly ([`trial`]). What it answers wrongly is reduced to the
-//! smallest input ([`reduce`]) and named ([`class`]). What can be called is also verified in memory, by the same workers
-//! that verify the laboratory's own routines. The [`report`] is data; [`render`] makes text of it.
+//! An implementation answers requests line by line ([`wire`]) in a process of its own, which may crash or
+//! hang ([`client`]). It is a program in any language, one of the crates under comparison, or a symbol of a
+//! shared library (the latter two are served by [`serve`]). It first receives the conformance [`vectors`],
+//! then adversarial requests ([`trial`]). Wrong answers are reduced to the smallest input ([`reduce`]) and
+//! classified ([`class`]). Functions that can be called are also verified in memory, by the workers that
+//! verify the laboratory's own routines. The result is a [`report`], which [`render`] turns into text.
 
 pub mod class;
+pub mod client;
 pub mod data;
 mod examine;
 pub mod reduce;
@@ -16,7 +18,6 @@ pub mod report;
 pub mod run;
 pub mod serve;
 pub mod subjects;
-pub mod talk;
 pub mod trial;
 pub mod vectors;
 pub mod wire;

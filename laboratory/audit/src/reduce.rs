@@ -1,22 +1,22 @@
-//! The smallest input that still fails.
+//! Reduces a failing request to a minimal one.
 
 mod packets;
 
 use crate::wire::{Data, Request};
 use std::time::{Duration, Instant};
 
-/// How long a reduction may take, and how many questions it may ask.
+/// The budget of a reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Questions.
-    pub questions: u32,
-    /// Time.
+    /// The maximum number of requests.
+    pub requests: u32,
+    /// The maximum duration.
     pub time: Duration,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { questions: 4000, time: Duration::from_secs(5) }
+        Effort { requests: 4000, time: Duration::from_secs(5) }
     }
 }
 
@@ -36,16 +36,16 @@ impl Budget<'_> {
     }
 }
 
-/// A request that `fails` too, and is as small and as plain as could be found.
+/// Returns a request that also fails and is as small and simple as possible.
 pub fn reduce(request: &Request, effort: Effort, fails: &mut dyn FnMut(&Request) -> bool) -> Request {
-    let mut budget = Budget { left: effort.questions, end: Instant::now() + effort.time, fails };
+    let mut budget = Budget { left: effort.requests, end: Instant::now() + effort.time, fails };
     match request {
-        Request::Sum(data) => smaller(&mut budget, data, &|data| Request::Sum(data)),
+        Request::Sum(data) => reduce_data(&mut budget, data, &|data| Request::Sum(data)),
         Request::Onto { sum, data } => {
             let sum = *sum;
-            smaller(&mut budget, data, &|data| Request::Onto { sum, data })
+            reduce_data(&mut budget, data, &|data| Request::Onto { sum, data })
         }
-        Request::Pieces(pieces) => fewer(&mut budget, pieces.clone()),
+        Request::Pieces(pieces) => reduce_pieces(&mut budget, pieces.clone()),
         Request::Update { .. } => packets::update(&mut budget, request),
         Request::Pseudo { .. } => packets::pseudo_header(&mut budget, request),
         Request::Packet(packet) => packets::packet(&mut budget, packet, &Request::Packet),
@@ -54,8 +54,8 @@ pub fn reduce(request: &Request, effort: Effort, fails: &mut dyn FnMut(&Request)
     }
 }
 
-/// The smallest number up to `most`, at which it fails, that fails too, if failing is a matter of size.
-fn least(most: usize, fails: &mut dyn FnMut(usize) -> bool) -> usize {
+/// The smallest number that fails, by bisection, given that `most` fails.
+fn smallest(most: usize, fails: &mut dyn FnMut(usize) -> bool) -> usize {
     let (mut right, mut wrong) = (0, most);
     if most == 0 || fails(0) {
         return 0;
@@ -67,8 +67,8 @@ fn least(most: usize, fails: &mut dyn FnMut(usize) -> bool) -> usize {
     wrong
 }
 
-/// Fewer pieces, each with fewer bytes.
-fn fewer(budget: &mut Budget<'_>, mut pieces: Vec<Data>) -> Request {
+/// Removes or joins pieces, then reduces each.
+fn reduce_pieces(budget: &mut Budget<'_>, mut pieces: Vec<Data>) -> Request {
     let mut at = 0;
     while at < pieces.len() {
         let mut without = pieces.clone();
@@ -91,14 +91,14 @@ fn fewer(budget: &mut Budget<'_>, mut pieces: Vec<Data>) -> Request {
             with[at] = piece;
             Request::Pieces(with)
         };
-        let Request::Pieces(reduced) = smaller(budget, &pieces[at], &with) else { continue };
+        let Request::Pieces(reduced) = reduce_data(budget, &pieces[at], &with) else { continue };
         pieces = reduced;
     }
     Request::Pieces(pieces)
 }
 
-/// Fewer and plainer bytes; `with` makes a request of them.
-fn smaller(budget: &mut Budget<'_>, data: &Data, with: &dyn Fn(Data) -> Request) -> Request {
+/// Reduces the number and values of bytes; `with` makes a request of them.
+fn reduce_data(budget: &mut Budget<'_>, data: &Data, with: &dyn Fn(Data) -> Request) -> Request {
     if let Some(len) = all_ones(budget, data.len(), with) {
         return with(Data::repeated(&[0xff], len));
     }
@@ -109,19 +109,19 @@ fn smaller(budget: &mut Budget<'_>, data: &Data, with: &dyn Fn(Data) -> Request)
     with(Data::literal(&bytes))
 }
 
-/// The smallest length up to `most` at which bytes of ff fail, if they do at `most`.
+/// The smallest length at which bytes of ff fail, if `most` of them fail.
 fn all_ones(budget: &mut Budget<'_>, most: usize, with: &dyn Fn(Data) -> Request) -> Option<usize> {
     let fails = |budget: &mut Budget<'_>, len| budget.fails(&with(Data::repeated(&[0xff], len)));
     if most < 2 || !fails(budget, most) {
         return None;
     }
-    let wrong = least(most, &mut |len| len > 0 && fails(budget, len));
-    // A fault of some lengths alone is not found by halves.
+    let wrong = smallest(most, &mut |len| len > 0 && fails(budget, len));
+    // Bisection misses a fault that only some lengths show.
     let near = (wrong.saturating_sub(64)..wrong).find(|len| fails(budget, *len));
     Some(near.unwrap_or(wrong))
 }
 
-/// Takes out what can be taken out, in ever smaller parts.
+/// Removes as many bytes as possible, in ever smaller parts.
 fn shorten(budget: &mut Budget<'_>, bytes: &mut Vec<u8>, with: &dyn Fn(Data) -> Request) {
     let mut part = bytes.len().next_power_of_two() / 2;
     while part > 0 {
@@ -143,7 +143,7 @@ fn shorten(budget: &mut Budget<'_>, bytes: &mut Vec<u8>, with: &dyn Fn(Data) -> 
     }
 }
 
-/// Sets what can be set to 00, then to ff, 01 and 80.
+/// Sets as many bytes as possible to 00, then to ff, 01 or 80.
 fn simplify(budget: &mut Budget<'_>, bytes: &mut [u8], with: &dyn Fn(Data) -> Request) {
     let mut part = bytes.len().next_power_of_two() / 2;
     while part > 0 {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_matters_stays() {
+    fn relevant_bytes_are_kept() {
         let start = Request::Sum(Data::literal(&(0..=255).collect::<Vec<u8>>()));
         let mut fails = |request: &Request| {
             let bytes = request.input().bytes();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_is_told_by_its_length() {
+    fn an_overflow_is_reduced_to_its_smallest_length() {
         let mut fails = |request: &Request| request.input_len() >= 131_076;
         let start = Request::Sum(Data::literal(&vec![7; 262_144]));
         assert_eq!(

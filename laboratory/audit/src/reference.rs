@@ -1,10 +1,11 @@
-//! The right answers: the naive reference of the collection, and the RFCs' equations word by word.
+//! The correct answers, from the naive reference routine and the equations of the RFCs.
 
 use crate::wire::{Packet, Protocol, Reply, Request, Rule};
 use carryline_variants::checksum::reference::folded_sum;
 use std::net::IpAddr;
 
-/// The right answer; `None` to a request that only vectors answer: packets that are not whole, and what the RFCs leave open.
+/// The correct answer; `None` for requests that only the vectors answer: malformed packets, and cases that
+/// the RFCs leave open.
 #[must_use]
 pub fn answer(request: &Request) -> Option<Reply> {
     let finished = |sum: u16| Reply::Field((!sum).to_ne_bytes());
@@ -27,14 +28,15 @@ pub fn answer(request: &Request) -> Option<Reply> {
     })
 }
 
-/// The right answer of an implementation that finishes sums as UDP does, or as everything else.
+/// The correct answer of an implementation; `udp` if it replaces `0000` as UDP does.
 #[must_use]
 pub fn expected(request: &Request, udp: bool) -> Option<Reply> {
     let right = answer(request)?;
     Some(if udp && request.is_message() { for_udp(right) } else { right })
 }
 
-/// RFC 9293, section 3.1, and RFC 8200, section 8.1; `None` where the addresses are not of one kind, or the length does not fit.
+/// The pseudo-header of RFC 9293, section 3.1, or RFC 8200, section 8.1; `None` if the address families
+/// differ or the length does not fit.
 fn pseudo_header(source: &IpAddr, destination: &IpAddr, protocol: u8, length: u32) -> Option<Vec<u8>> {
     match (source, destination) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
@@ -49,7 +51,7 @@ fn pseudo_header(source: &IpAddr, destination: &IpAddr, protocol: u8, length: u3
     }
 }
 
-/// Where the checksum stands in a packet; `None` where its header is not whole, or says another length than it has.
+/// The offset of the checksum field in a packet; `None` if its header is incomplete or states another length.
 #[must_use]
 pub fn field_at(packet: &Packet) -> Option<usize> {
     let bytes = packet.bytes.as_slice();
@@ -72,7 +74,7 @@ pub fn field_at(packet: &Packet) -> Option<usize> {
     is_whole.then_some(field_at)
 }
 
-/// What the packet's checksum covers beside it.
+/// The pseudo-header that the packet's checksum covers; empty if there is none.
 fn covered(packet: &Packet) -> Option<Vec<u8>> {
     let number = match packet.protocol {
         Protocol::Ipv4Header | Protocol::Icmp => return Some(Vec::new()),
@@ -87,7 +89,7 @@ fn covered(packet: &Packet) -> Option<Vec<u8>> {
     pseudo_header(&source, &destination, number, u32::try_from(packet.bytes.len()).ok()?)
 }
 
-/// The field that a packet is sent with.
+/// The checksum field with which a packet is sent.
 fn computed(packet: &Packet) -> Option<[u8; 2]> {
     let at = field_at(packet)?;
     let mut all = covered(packet)?;
@@ -103,7 +105,7 @@ fn computed(packet: &Packet) -> Option<[u8; 2]> {
 fn verdict(packet: &Packet) -> Option<Reply> {
     let at = field_at(packet)?;
     if packet.protocol == Protocol::Udp && packet.bytes[at..at + 2] == [0, 0] {
-        // RFC 768. Over IPv6 it is for the receiver to drop it (RFC 8200), or not (RFC 6935).
+        // RFC 768. Over IPv6 the receiver discards it (RFC 8200) or accepts it (RFC 6935).
         return packet.addresses?.0.is_ipv4().then_some(Reply::Absent);
     }
     let mut all = covered(packet)?;
@@ -111,22 +113,24 @@ fn verdict(packet: &Packet) -> Option<Reply> {
     Some(if folded_sum(&all, 0) == 0xffff { Reply::Intact } else { Reply::Damaged })
 }
 
-/// The packet with the checksum that it is sent with.
+/// The packet with its correct checksum.
 #[must_use]
-pub fn sealed(packet: &Packet) -> Option<Packet> {
+pub fn with_checksum(packet: &Packet) -> Option<Packet> {
     let (at, field) = (field_at(packet)?, computed(packet)?);
     let mut sealed = packet.clone();
     sealed.bytes[at..at + 2].copy_from_slice(&field);
     Some(sealed)
 }
 
-/// RFC 1624, equation 3, for a change of any length at any offset: bytes at odd places are the second of their word.
+/// RFC 1624, equation 3, for a change of any length at any offset; bytes at odd offsets are the second of
+/// their word.
 fn update(rule: Rule, checksum: [u8; 2], offset: usize, old: &[u8], new: &[u8]) -> [u8; 2] {
-    // Nothing changes; the equation would take ffff, which all-zero data has, to 0000, which it cannot have.
+    // Without a change, the equation would turn ffff, the checksum of all-zero data, into 0000, which cannot
+    // be right.
     if old == new || rule == Rule::Udp && checksum == [0, 0] {
         return checksum;
     }
-    // Words whose bytes beside the change are 0 before and after.
+    // Words in which the bytes outside the change are 0 before and after it.
     let placed = |bytes: &[u8]| {
         let mut all = vec![0; offset % 2];
         all.extend_from_slice(bytes);
@@ -144,7 +148,7 @@ fn update(rule: Rule, checksum: [u8; 2], offset: usize, old: &[u8], new: &[u8]) 
     }
 }
 
-/// What UDP sends instead of a computed `0000`.
+/// Replaces a computed `0000` as UDP does.
 fn for_udp(reply: Reply) -> Reply {
     if reply == Reply::Field([0, 0]) { Reply::Field([0xff, 0xff]) } else { reply }
 }

@@ -1,13 +1,13 @@
-//! Tables and documents of an audit.
+//! Renders the result of an audit as tables or as a document.
 
 use crate::examine::{LONGEST_AS_DIGITS, LONGEST_REPEATED};
-use crate::report::{Audit, Fault, Implementation, OfFile, Status, grouped};
+use crate::report::{Audit, Fault, FileCounts, Implementation, Status, grouped};
 use carryline_report::table::{Emphasis, Kind, Style, Table};
 use carryline_report::text::safe;
 use carryline_report::units::byte_size;
 use std::fmt::Write as _;
 
-/// For a terminal: a table, which vectors were asked, then the faults with a line for a bug report each.
+/// Renders an audit for a terminal: the table, the tables of vectors, then one line per fault.
 #[must_use]
 pub fn to_text(audit: &Audit, style: Style) -> String {
     let mut table = Table::new([
@@ -37,7 +37,7 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
         for one in asked(audit) {
             files.push(file_cells(one), Emphasis::None);
         }
-        let _infallible = write!(out, "\n{}\n{}\n", files.render(style), why_not());
+        let _infallible = write!(out, "\n{}\n{}\n", files.render(style), skip_reasons());
     }
     for one in &audit.implementations {
         let reports = one.faults.iter().map(|fault| safe(&fault.report));
@@ -75,45 +75,45 @@ fn cells(one: &Implementation) -> Vec<String> {
     ]
 }
 
-/// Those that the vectors were put to.
+/// The implementations that received the vectors.
 fn asked(audit: &Audit) -> impl Iterator<Item = &Implementation> {
     audit.implementations.iter().filter(|one| !one.vectors.by_file.is_empty())
 }
 
-/// The heads of the table that says which vectors were passed, and why the others were not asked.
+/// The columns of the table of vectors by file, with the reasons for skipping.
 fn file_columns(audit: &Audit) -> Vec<String> {
     let files = asked(audit).max_by_key(|one| one.vectors.by_file.len());
     let files = files.into_iter().flat_map(|one| &one.vectors.by_file);
-    let files = files.map(|of_file| of_file.file.replace('_', "-"));
-    let ends = ["no function", "too long"].map(str::to_owned);
-    std::iter::once("passed of".to_owned()).chain(files).chain(ends).collect()
+    let files = files.map(|counts| counts.file.replace('_', "-"));
+    let reasons = ["no function", "too long"].map(str::to_owned);
+    std::iter::once("passed of".to_owned()).chain(files).chain(reasons).collect()
 }
 
 fn file_cells(one: &Implementation) -> Vec<String> {
     let by_file = &one.vectors.by_file;
-    let cell = |of_file: &OfFile| match of_file.passed + of_file.failed {
+    let cell = |counts: &FileCounts| match counts.passed + counts.failed {
         0 => "-".to_owned(),
-        answered => format!("{} of {answered}", of_file.passed),
+        answered => format!("{} of {answered}", counts.passed),
     };
-    let no_function: u32 = by_file.iter().map(|of_file| of_file.no_function).sum();
-    let too_long: u32 = by_file.iter().map(|of_file| of_file.too_long).sum();
+    let no_function: u32 = by_file.iter().map(|counts| counts.no_function).sum();
+    let too_long: u32 = by_file.iter().map(|counts| counts.too_long).sum();
     std::iter::once(safe(&one.name))
         .chain(by_file.iter().map(cell))
         .chain([no_function, too_long].map(|count| count.to_string()))
         .collect()
 }
 
-/// Why some vectors are not asked, in a sentence.
-fn why_not() -> String {
+/// The reasons for skipping vectors.
+fn skip_reasons() -> String {
     format!(
-        "No function: so many vectors are about something that the implementation does not offer. Too long: data of more than\n\
-         {} is not sent, or than {} bytes to programs that do not repeat patterns themselves.",
+        "No function: vectors for functions that the implementation does not have. Too long: data of more than {} is not\n\
+         sent, nor data of more than {} bytes to programs that do not repeat patterns themselves.",
         byte_size(LONGEST_REPEATED as u64),
         grouped(LONGEST_AS_DIGITS)
     )
 }
 
-/// The document that `--report` writes.
+/// Renders the document that `--report` writes.
 #[must_use]
 pub fn to_markdown(audit: &Audit) -> String {
     let mut out = String::from(HEAD);
@@ -128,8 +128,8 @@ pub fn to_markdown(audit: &Audit) -> String {
         let columns = file_columns(audit);
         let _infallible = write!(
             out,
-            "\n## Which vectors\n\n{}\n\n| {} |\n| --- |{}\n",
-            why_not(),
+            "\n## Vectors\n\n{}\n\n| {} |\n| --- |{}\n",
+            skip_reasons(),
             columns.join(" | "),
             " ---: |".repeat(columns.len() - 1)
         );
@@ -154,14 +154,14 @@ pub fn to_markdown(audit: &Audit) -> String {
 const HEAD: &str = "\
 # Audit
 
-Written by `carryline audit --report`; the same as data stands beside it in JSON. What the columns mean: of the
-[conformance vectors](../vectors/README.md) as many were answered rightly, wrongly, or not at all, for which the second table has
-the reasons; so many questions were asked in all; so many calls were made with buffers at every offset and between guard pages.
-\"Right to 65,535 bytes\" is wrong for longer input alone, which no IP packet has, jumbograms aside.
+Written by `carryline audit --report`, with the same data as JSON beside it. Columns: how many of the
+[conformance vectors](../vectors/README.md) were answered correctly, wrongly, or not at all (the second table has the reasons);
+the total number of questions; and the calls with buffers at every offset and between guard pages. \"Right to 65,535 bytes\"
+means wrong only for longer input, which no IP packet has except a jumbogram.
 
-`carryline audit NAME` repeats the row of a crate, of `libc` that of the C library; the others are asked by the programs in
-[vectors/adapters](../vectors/README.md#asking-a-program-of-yours). A question under a fault can be put to any of them: `ff*70000`
-is 70,000 bytes of ff.
+`carryline audit NAME` repeats the row of a crate, `carryline audit libc` that of the C library; the others are run by the programs
+in [vectors/adapters](../vectors/README.md#asking-a-program-of-yours). Any of them can be asked the question under a fault:
+`ff*70000` is 70,000 bytes of ff.
 
 ";
 
@@ -177,7 +177,7 @@ fn item(fault: &Fault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Asked, Vectors};
+    use crate::report::{VectorOutcome, Vectors};
 
     fn audit() -> Audit {
         let right = Implementation { questions: 10, ..Implementation::new("fine", "crate") };
@@ -186,10 +186,15 @@ mod tests {
             status: Status::Wrong,
             vectors: {
                 let mut vectors = Vectors::default();
-                for asked in [Asked::Passed, Asked::Passed, Asked::Failed, Asked::TooLong] {
-                    vectors.count("sums", asked);
+                for outcome in [
+                    VectorOutcome::Passed,
+                    VectorOutcome::Passed,
+                    VectorOutcome::Failed,
+                    VectorOutcome::TooLong,
+                ] {
+                    vectors.count("sums", outcome);
                 }
-                vectors.count("pseudo_headers", Asked::NoFunction);
+                vectors.count("pseudo_headers", VectorOutcome::NoFunction);
                 vectors
             },
             faults: vec![Fault {
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_names_every_row_and_fault() {
+    fn the_table_has_every_row_and_fault() {
         for width in [None, Some(40), Some(100)] {
             let text = to_text(&audit(), Style { colour: false, width });
             for expected in [
@@ -228,10 +233,10 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_made_of_the_data_alone() {
+    fn the_document_follows_from_the_data() {
         let audit = audit();
         let json = serde_json::to_string(&audit).expect("plain data");
-        let read: Audit = serde_json::from_str(&json).expect("what was written");
+        let read: Audit = serde_json::from_str(&json).expect("valid JSON");
         assert_eq!(read, audit);
         let text = to_markdown(&read);
         assert!(
@@ -245,15 +250,15 @@ mod tests {
     }
 
     #[test]
-    fn the_stored_document_is_what_its_data_makes() {
+    fn the_stored_document_matches_its_data() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         let read = |name: &str| {
             let path = folder.join(name);
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
         };
-        let kept: Audit = serde_json::from_str(&read("audit.json")).expect("an audit as it is written today");
+        let kept: Audit = serde_json::from_str(&read("audit.json")).expect("an audit in the current format");
         assert!(kept.implementations.len() > 5);
         let again = "carryline audit --report docs/audit.md, with the names and commands of its rows";
-        assert!(to_markdown(&kept) == read("audit.md"), "docs/audit.md is not of today's form: {again}");
+        assert!(to_markdown(&kept) == read("audit.md"), "docs/audit.md is out of date: {again}");
     }
 }

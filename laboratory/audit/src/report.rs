@@ -1,21 +1,21 @@
-//! What an audit found, as data: the JSON that is printed is this, and so is what the document is made of.
+//! The result of an audit as data: the printed JSON, and the source of the document.
 
 use crate::wire::{Data, Request, hex};
 use serde::{Deserialize, Serialize};
 
-/// Inputs up to this length are written out in full in `input_hex`.
-const MOST_WRITTEN_BYTES: usize = 1 << 20;
+/// The longest input that `input_hex` contains in full, in bytes.
+const MAX_WRITTEN_BYTES: usize = 1 << 20;
 
-/// Everything that was audited.
+/// The result of an audit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
-    /// What was drawn is drawn again with this seed.
+    /// The seed that reproduces all random choices.
     pub seed: u64,
-    /// One entry for each, in the order in which they were asked for.
+    /// The implementations in the order in which they were requested.
     pub implementations: Vec<Implementation>,
 }
 
-/// What became of one.
+/// The status of an implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -23,20 +23,20 @@ pub enum Status {
     Right,
     /// Right up to 65,535 bytes, the longest IP packet; wrong beyond.
     Limited,
-    /// Wrong.
+    /// Wrong for shorter input too.
     Wrong,
-    /// Its process died at an input, twice.
+    /// Its process crashed on an input, twice.
     Crashed,
     /// It did not answer in time, twice.
     TimedOut,
     /// It answered garbage, twice.
     Garbage,
-    /// It could not be audited: see the reason.
+    /// It could not be audited; see the reason.
     Unusable,
 }
 
 impl Status {
-    /// As on the screen.
+    /// The status as printed.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -51,119 +51,120 @@ impl Status {
     }
 }
 
-/// One implementation.
+/// The result for one implementation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Implementation {
-    /// What it calls itself.
+    /// The name.
     pub name: String,
-    /// Its version, where it says one.
+    /// The version, if known.
     pub version: Option<String>,
-    /// How it was reached: `crate`, `object`, `command`, `libc`.
+    /// How it was called: `crate`, `variant`, `object`, `command` or `libc`.
     pub kind: String,
-    /// The form of a shared library's symbol: given, or found by trial.
+    /// The form of a shared library's symbol, given or found by trial.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub form: Option<String>,
-    /// What became of it.
+    /// The status.
     pub status: Status,
-    /// Why it could not be audited, or not to the end.
+    /// Why it could not be audited, or not completely.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// The conformance vectors.
+    /// The results of the conformance vectors.
     pub vectors: Vectors,
-    /// Questions besides the vectors.
+    /// Requests sent, including the vectors.
     pub questions: u64,
-    /// Calls of the verification in memory; 0 where there was none.
+    /// Calls made by verification in memory; 0 if there was none.
     pub calls: u64,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<Fault>,
-    /// What else is to be said: what could not be tried, and observations that are no faults.
+    /// Other remarks: what could not be tried, and observations that are not faults.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
 }
 
-/// How many of the conformance vectors.
+/// Counts of conformance vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vectors {
-    /// Answered rightly.
+    /// Answered correctly.
     pub passed: u32,
     /// Answered wrongly.
     pub failed: u32,
-    /// Not asked or not answered: `by_file` says why.
+    /// Not sent or not answered; `by_file` has the reasons.
     pub skipped: u32,
-    /// The same for each file of vectors, in the order in which they are asked; none where none were asked.
+    /// The counts for each file of vectors in order; empty if none were sent.
     #[serde(default)]
-    pub by_file: Vec<OfFile>,
+    pub by_file: Vec<FileCounts>,
 }
 
-/// How many vectors of one file.
+/// Counts of the vectors of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfFile {
-    /// Its name without the ending: `sums`.
+pub struct FileCounts {
+    /// The file name without its extension, such as `sums`.
     pub file: String,
-    /// Answered rightly.
+    /// Answered correctly.
     pub passed: u32,
     /// Answered wrongly.
     pub failed: u32,
-    /// Not answered: the implementation has no function for them.
+    /// Not answered, because the implementation has no such function.
     pub no_function: u32,
-    /// Not asked: their data is longer than what is sent to this implementation.
+    /// Not sent, because the data is too long for this implementation.
     pub too_long: u32,
 }
 
-/// What came of one vector.
+/// The outcome of one vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// Answered rightly.
+pub enum VectorOutcome {
+    /// Answered correctly.
     Passed,
     /// Answered wrongly.
     Failed,
     /// The implementation has no function for it.
     NoFunction,
-    /// Its data is longer than what is sent.
+    /// Its data is too long to be sent.
     TooLong,
 }
 
 impl Vectors {
-    /// Counts a vector of that file.
-    pub fn count(&mut self, file: &str, asked: Asked) {
+    /// Counts a vector of a file.
+    pub fn count(&mut self, file: &str, outcome: VectorOutcome) {
         let at = self.by_file.iter().position(|known| known.file == file).unwrap_or_else(|| {
-            self.by_file.push(OfFile { file: file.to_owned(), ..OfFile::default() });
+            self.by_file.push(FileCounts { file: file.to_owned(), ..FileCounts::default() });
             self.by_file.len() - 1
         });
-        let of_file = &mut self.by_file[at];
-        let (all, one) = match asked {
-            Asked::Passed => (&mut self.passed, &mut of_file.passed),
-            Asked::Failed => (&mut self.failed, &mut of_file.failed),
-            Asked::NoFunction => (&mut self.skipped, &mut of_file.no_function),
-            Asked::TooLong => (&mut self.skipped, &mut of_file.too_long),
+        let counts = &mut self.by_file[at];
+        let (all, one) = match outcome {
+            VectorOutcome::Passed => (&mut self.passed, &mut counts.passed),
+            VectorOutcome::Failed => (&mut self.failed, &mut counts.failed),
+            VectorOutcome::NoFunction => (&mut self.skipped, &mut counts.no_function),
+            VectorOutcome::TooLong => (&mut self.skipped, &mut counts.too_long),
         };
         *all += 1;
         *one += 1;
     }
 }
 
-/// A fault, with the smallest input that was found to show it.
+/// A fault with the smallest input found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
-    /// What kind it is: `lost_carry`, `odd_length` and so on.
+    /// The class, such as `lost_carry` or `odd_length`.
     pub class: String,
-    /// The input's bytes; `null` where they are unknown or more than 1 MiB.
+    /// The input bytes; `null` if they are unknown or more than 1 MiB.
     pub input_hex: Option<String>,
-    /// The input in words where it is long.
+    /// The input, described if it is long.
     pub input: String,
-    /// The sum that it was summed onto, if any: two bytes in memory order.
+    /// The sum to which the input was added, if any: two bytes in memory order.
     pub seed: Option<String>,
-    /// The right answer.
+    /// The correct answer.
     pub expected: String,
-    /// What was answered.
+    /// The actual answer.
     pub got: String,
-    /// The question as it was asked, where it is short.
+    /// The request, if it is short.
     pub request: Option<String>,
-    /// One line for a bug report.
+    /// A line for a bug report.
     pub report: String,
 }
 
-/// Bytes in words: all of them if they are few, a pattern and a length if they repeat, else the ends.
+/// Describes bytes: all of them if they are few, a byte and a length if they are all equal, otherwise both
+/// ends.
 #[must_use]
 pub fn in_words(data: &Data) -> String {
     let bytes = data.bytes();
@@ -183,7 +184,7 @@ pub fn in_words(data: &Data) -> String {
     format!("{} {}..{}", count(bytes.len()), hex(&bytes[..16]), hex(&bytes[bytes.len() - 16..]))
 }
 
-/// A number with commas.
+/// A number with thousands separators.
 #[must_use]
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -197,17 +198,17 @@ pub fn grouped(number: usize) -> String {
     text
 }
 
-/// The bytes for `input_hex`.
+/// The bytes for `input_hex`, unless there are too many.
 #[must_use]
 pub fn written_out(data: &Data) -> Option<String> {
-    (data.len() <= MOST_WRITTEN_BYTES).then(|| hex(&data.bytes()))
+    (data.len() <= MAX_WRITTEN_BYTES).then(|| hex(&data.bytes()))
 }
 
-/// What was asked, in words, for the line of a bug report.
+/// A request in words, for the line of a bug report.
 #[must_use]
 pub fn question(request: &Request) -> String {
     match request {
-        Request::Hello => "its name".to_owned(),
+        Request::Hello => "the name".to_owned(),
         Request::Sum(data) => format!("the checksum of {}", in_words(data)),
         Request::Pieces(pieces) => {
             let pieces: Vec<String> = pieces
@@ -217,11 +218,11 @@ pub fn question(request: &Request) -> String {
             format!("the checksum of the pieces {}", pieces.join(" | "))
         }
         Request::Onto { sum, data } => {
-            format!("the checksum of {} onto the sum {}", in_words(data), hex(sum))
+            format!("the checksum of {} added to the sum {}", in_words(data), hex(sum))
         }
         Request::Update { checksum, offset, old, new, .. } => {
             format!(
-                "the checksum {} after {} at offset {offset} has become {}",
+                "the checksum {}, updated for {} replaced by {} at offset {offset},",
                 hex(checksum),
                 hex(old),
                 hex(new)
@@ -245,7 +246,7 @@ pub fn question(request: &Request) -> String {
 }
 
 impl Implementation {
-    /// One of which nothing is known yet.
+    /// A result that contains only the name and kind.
     #[must_use]
     pub fn new(name: &str, kind: &str) -> Implementation {
         Implementation {
@@ -263,7 +264,7 @@ impl Implementation {
         }
     }
 
-    /// Name and version.
+    /// The name and version.
     #[must_use]
     pub fn title(&self) -> String {
         match &self.version {
@@ -272,7 +273,7 @@ impl Implementation {
         }
     }
 
-    /// The same, not audited for that reason.
+    /// The result of an implementation that could not be audited for this reason.
     #[must_use]
     pub fn unusable(self, reason: impl Into<String>) -> Implementation {
         Implementation { status: Status::Unusable, reason: Some(reason.into()), ..self }
@@ -280,13 +281,13 @@ impl Implementation {
 }
 
 impl Audit {
-    /// True if some implementation is wrong.
+    /// True if any implementation is wrong.
     #[must_use]
     pub fn is_any_wrong(&self) -> bool {
         self.implementations.iter().any(|one| !matches!(one.status, Status::Right | Status::Unusable))
     }
 
-    /// The same for a file that is kept: the bytes of long input, which the words describe, are left out.
+    /// A copy to be stored, without the bytes of long inputs, which are still described.
     #[must_use]
     pub fn without_long_input(&self) -> Audit {
         const LONGEST_DIGITS: usize = 2000;
@@ -297,7 +298,7 @@ impl Audit {
         kept
     }
 
-    /// True if some could not be audited.
+    /// True if any implementation could not be audited.
     #[must_use]
     pub fn is_any_unusable(&self) -> bool {
         self.implementations.iter().any(|one| one.status == Status::Unusable)

@@ -1,10 +1,10 @@
-//! An audit: every subject asked and verified, each in processes of its own.
+//! Runs an audit: queries and verifies every subject, each in processes of its own.
 
 use crate::class::Class;
+use crate::client::{BrokenPipesIgnored, Client, ClientError, Launch};
 use crate::examine::{self, examine};
 use crate::report::{Audit, Fault, Implementation, Status};
 use crate::subjects::{self, Subject};
-use crate::talk::{BrokenPipesIgnored, Launch, Talk, Trouble};
 use crate::vectors::{self, Case};
 use crate::wire::{Data, Request};
 use crate::{reference, wire};
@@ -12,6 +12,7 @@ use carryline_engine::interrupt;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, ProofVerdict};
 use carryline_engine::supervise::{SuperviseError, Supervisor};
+use carryline_machine::environment::libc_name;
 use carryline_variants::Family;
 use carryline_verification::forms::Form;
 use carryline_verification::plugin::PluginSpec;
@@ -21,22 +22,22 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::time::Duration;
 
-/// How an audit is made.
+/// The settings of an audit.
 pub struct Setting<'a> {
-    /// How workers are started; its program serves as adapter too, called with `adapter` and words.
+    /// Starts workers; its program is also run as an adapter, as `adapter` with arguments.
     pub supervisor: &'a Supervisor,
-    /// How long an answer may take.
-    pub patience: Duration,
-    /// Decides what is drawn.
+    /// The time in which each request must be answered.
+    pub timeout: Duration,
+    /// The seed of all random choices.
     pub seed: u64,
-    /// Where it is said what is going on.
+    /// Receives progress messages.
     pub progress: &'a Progress,
 }
 
-/// Audits all subjects; interrupted, it returns those that were begun.
+/// Audits all subjects. If interrupted, it returns the results of those that were started.
 ///
 /// # Errors
-/// When a worker process cannot be started, or sends a line that cannot be read.
+/// If a worker process cannot be started, or sends a line that cannot be parsed.
 pub fn run(subjects: &[Subject], setting: &Setting<'_>) -> Result<Audit, SuperviseError> {
     let _pipes = BrokenPipesIgnored::begin();
     let cases = vectors::cases();
@@ -53,7 +54,7 @@ pub fn run(subjects: &[Subject], setting: &Setting<'_>) -> Result<Audit, Supervi
     Ok(Audit { seed: setting.seed, implementations: rows.into_iter().flatten().collect() })
 }
 
-/// A row of which the name alone is known.
+/// A row that contains only what is known in advance.
 fn begin(subject: &Subject) -> Implementation {
     match subject {
         Subject::Crate { name, .. } => Implementation::new(name, "crate"),
@@ -63,7 +64,7 @@ fn begin(subject: &Subject) -> Implementation {
         }
         Subject::Variant(variant) => Implementation::new(variant.name, "variant"),
         Subject::Libc(standard) => Implementation {
-            version: subjects::libc_version(),
+            version: Some(libc_name()),
             form: Some(standard.to_string()),
             ..Implementation::new(standard.name(), "libc")
         },
@@ -88,30 +89,30 @@ impl Setting<'_> {
     ) -> Result<Implementation, SuperviseError> {
         match subject {
             Subject::Crate { name, variant } => {
-                let row = self.asked(row, &["crate", name], cases);
+                let row = self.query(row, &["crate", name], cases);
                 let id = SubjectId { family: Family::Checksum, name: (*variant).to_owned() };
-                self.proved(row, &[], id)
+                self.verify(row, &[], id)
             }
             Subject::Variant(variant) => {
                 let id = SubjectId { family: Family::Checksum, name: variant.name.to_owned() };
                 if let Some(ProofVerdict::Unsupported(why)) = prove::unsupported(&id) {
                     return Ok(row.unusable(why));
                 }
-                let row = self.asked(row, &["variant", variant.name], cases);
-                self.proved(row, &[], id)
+                let row = self.query(row, &["variant", variant.name], cases);
+                self.verify(row, &[], id)
             }
-            Subject::Memory { variant, .. } => self.proved(row, &[], variant.clone()),
+            Subject::Memory { variant, .. } => self.verify(row, &[], variant.clone()),
             Subject::Libc(standard) => match subjects::libc_file() {
-                Some(file) => self.plugged(row, &format!("{}:{standard}:{standard}", file.display())),
+                Some(file) => self.verify_plugin(row, &format!("{}:{standard}:{standard}", file.display())),
                 None => {
                     Ok(row.unusable("this program's C library is linked statically; name it with --plugin"))
                 }
             },
-            Subject::Plugin(spec) => self.plugged(row, &spec.to_string()),
+            Subject::Plugin(spec) => self.verify_plugin(row, &spec.to_string()),
             Subject::Object { file, symbol, form } => self.object(row, file, symbol, *form, cases),
             Subject::Command(command) => {
-                let mut talk = Talk::new(Launch::shell(command), self.patience);
-                Ok(examine(row, &mut talk, cases, self.seed))
+                let mut client = Client::new(Launch::shell(command), self.timeout);
+                Ok(examine(row, &mut client, cases, self.seed))
             }
         }
     }
@@ -121,11 +122,11 @@ impl Setting<'_> {
         Launch { program: self.supervisor.program.clone().into(), arguments }
     }
 
-    fn asked(&self, row: Implementation, words: &[&str], cases: &[Case]) -> Implementation {
-        examine(row, &mut Talk::new(self.adapter(words), self.patience), cases, self.seed)
+    fn query(&self, row: Implementation, words: &[&str], cases: &[Case]) -> Implementation {
+        examine(row, &mut Client::new(self.adapter(words), self.timeout), cases, self.seed)
     }
 
-    /// A symbol: its form, the questions, and the verification in memory where it computes sums.
+    /// Audits a symbol: determines its form, queries it, and verifies it in memory if it computes sums.
     fn object(
         &self,
         mut row: Implementation,
@@ -144,28 +145,28 @@ impl Setting<'_> {
         };
         let word = form.to_string();
         row.form = Some(word.clone());
-        row = self.asked(row, &["object", &name, symbol, &word], cases);
+        row = self.query(row, &["object", &name, symbol, &word], cases);
         match (form.family(), row.status) {
             (None, _) | (_, Status::Unusable) => Ok(row),
-            _ => self.plugged(row, &format!("{name}:{symbol}:{word}")),
+            _ => self.verify_plugin(row, &format!("{name}:{symbol}:{word}")),
         }
     }
 
-    /// The form in which a symbol answers a few plain questions rightly. A wrong trial may crash or hang, in a process of
-    /// its own.
+    /// The first form in which a symbol answers a few simple requests correctly. A call in a wrong form may
+    /// crash or hang, in a process of its own.
     fn form_by_trial(&self, file: &str, symbol: &str) -> Result<Form, String> {
-        let patience = self.patience.min(Duration::from_secs(1));
+        let timeout = self.timeout.min(Duration::from_secs(1));
         for form in Form::all() {
             if interrupt::requested() {
                 return Err("interrupted".to_owned());
             }
-            let mut talk = Talk::new(self.adapter(&["object", file, symbol, &form.to_string()]), patience);
-            if let Err(Trouble::Unusable(reason)) = talk.hello() {
-                // The file or the symbol: no form mends that.
+            let mut client = Client::new(self.adapter(&["object", file, symbol, &form.to_string()]), timeout);
+            if let Err(ClientError::Unusable(reason)) = client.hello() {
+                // The file or the symbol is at fault, whatever the form.
                 return Err(reason);
             }
             let fits = probes(form).iter().all(|request| {
-                let reply = talk.ask(request);
+                let reply = client.ask(request);
                 reply.is_ok() && reply.ok() == reference::answer(request)
             });
             if fits {
@@ -173,20 +174,20 @@ impl Setting<'_> {
             }
         }
         let tried = Form::all().count();
-        Err(format!("it has none of the {tried} forms that were tried; name the one that it has"))
+        Err(format!("none of the {tried} forms that were tried fits; specify the form"))
     }
 
-    fn plugged(&self, row: Implementation, word: &str) -> Result<Implementation, SuperviseError> {
+    fn verify_plugin(&self, row: Implementation, word: &str) -> Result<Implementation, SuperviseError> {
         let spec = match PluginSpec::parse(word) {
             Ok(spec) => spec,
             Err(error) => return Ok(row.unusable(error.to_string())),
         };
         let id = SubjectId { family: spec.family, name: spec.name() };
-        self.proved(row, &[(spec.to_string(), id.clone())], id)
+        self.verify(row, &[(spec.to_string(), id.clone())], id)
     }
 
-    /// Adds what the verification in memory finds.
-    fn proved(
+    /// Adds the result of verification in memory.
+    fn verify(
         &self,
         mut row: Implementation,
         plugins: &[(String, SubjectId)],
@@ -216,14 +217,14 @@ impl Setting<'_> {
     }
 }
 
-/// Adds a counterexample, unless the questions have found the same.
+/// Adds a counterexample, unless the requests have already found the same fault.
 fn add(row: &mut Implementation, found: &Counterexample) {
     let class = match found.kind {
         Kind::Crashed | Kind::Exited => Class::Crash,
         Kind::TimedOut => Class::TimedOut,
         kind => Class::Memory(kind),
     };
-    // A wrong sum, or a panic on the way to it, that was asked for and reduced already.
+    // The requests have already found and reduced a wrong sum, or a panic in its computation.
     let is_sum = matches!(found.kind, Kind::WrongResult | Kind::Crashed | Kind::Exited);
     let known = row.faults.iter().any(|fault| fault.class != Class::LongInput.word());
     if is_sum && row.questions > 0 && known {
@@ -249,7 +250,8 @@ fn add(row: &mut Implementation, found: &Counterexample) {
     }
 }
 
-/// Questions that a function of that form answers rightly and one of another form does not, even with many a fault.
+/// Requests that a function of the given form answers correctly, even with many faults, and one of another
+/// form does not.
 fn probes(form: Form) -> Vec<Request> {
     if form.updates() {
         let update = |checksum, old: [u8; 2], new: [u8; 2]| Request::Update {
@@ -278,7 +280,7 @@ fn probes(form: Form) -> Vec<Request> {
     probes
 }
 
-/// How long an audit of so many subjects takes, for the progress line.
+/// The estimated duration of an audit of this many subjects, for the progress line.
 #[must_use]
 pub fn forecast(subjects: usize) -> Duration {
     Duration::from_secs(3) * u32::try_from(subjects).unwrap_or(u32::MAX).max(1)
@@ -290,11 +292,11 @@ mod tests {
     use crate::wire::Reply;
 
     #[test]
-    fn probes_have_answers_that_tell_forms_apart() {
+    fn probes_have_answers_that_distinguish_forms() {
         for form in Form::all() {
             for probe in probes(form) {
                 let Some(Reply::Field(field)) = reference::answer(&probe) else { panic!("{form}") };
-                assert_ne!(field[0], field[1], "{form}: a swapped answer must differ");
+                assert_ne!(field[0], field[1], "{form}: an answer with swapped bytes must differ");
             }
         }
     }

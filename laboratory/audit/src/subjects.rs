@@ -1,4 +1,4 @@
-//! What can be audited, by the words that name it.
+//! The subjects of an audit, and the words that select them.
 
 use crate::serve::CRATES;
 use carryline_machine::nearest::{did_you_mean, nearest};
@@ -10,26 +10,27 @@ use carryline_verification::subject::SubjectId;
 use std::ffi::CStr;
 use std::path::PathBuf;
 
-/// Something to audit.
+/// A subject of an audit.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// A crate of the collection that computes checksums: its name, and the variant that is verified in memory.
+    /// A crate under comparison that computes checksums: its name, and the variant that is verified in
+    /// memory.
     Crate {
-        /// As the registry has it.
+        /// The name in the registry.
         name: &'static str,
-        /// Its name in the checksum family.
+        /// The name of its variant.
         variant: &'static str,
     },
-    /// A crate of the collection that copies or fills.
+    /// A crate under comparison that copies or fills.
     Memory {
-        /// As the registry has it.
+        /// The name in the registry.
         name: &'static str,
         /// Its version.
         version: &'static str,
-        /// What is verified.
+        /// The variant that is verified.
         variant: SubjectId,
     },
-    /// Another checksum of the collection.
+    /// Another checksum variant.
     Variant(&'static Variant),
     /// A function of the C library.
     Libc(Standard),
@@ -37,66 +38,53 @@ pub enum Subject {
     Object {
         /// The file.
         file: PathBuf,
-        /// The function's name.
+        /// The name of the function.
         symbol: String,
-        /// Its form; `None` to find it by trial.
+        /// The form; `None` to find it by trial.
         form: Option<Form>,
     },
-    /// A function in a shared library that copies or fills, as for `--plugin` of the other commands.
+    /// A function of a shared library that copies or fills, as for `--plugin` of other commands.
     Plugin(PluginSpec),
     /// A program that speaks the line protocol.
     Command(String),
 }
 
-/// The crates of the collection with the names of their variants.
-const VARIANTS: [(&str, &str); 6] = [
-    ("carryline", "carryline"),
-    ("internet-checksum", "internet_checksum"),
-    ("smoltcp", "smoltcp"),
-    ("etherparse", "etherparse"),
-    ("s2n-quic-core", "s2n_quic"),
-    ("pnet_packet", "pnet"),
-];
-
-/// A word that names nothing that can be audited.
+/// A word that does not select a subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
     /// Nothing has this name.
     #[error(
-        "there is nothing named '{word}' to audit{near} (names: {known}, and the checksums of 'carryline list')"
+        "nothing named '{word}' can be audited{near} (names: {known}, and the checksums of 'carryline list')"
     )]
     Unknown {
-        /// What was written.
+        /// The word.
         word: String,
         /// The nearest name, as a question.
         near: String,
         /// All names.
         known: String,
     },
-    /// No such form.
+    /// Unknown form.
     #[error(
         "unknown form '{word}'{near} (forms: RESULT/ARGUMENTS, as in {examples}; memcpy, memmove, memset)"
     )]
     Form {
-        /// What was written.
+        /// The word.
         word: String,
         /// The nearest form, as a question.
         near: String,
         /// Some forms.
         examples: String,
     },
-    /// Not of the form `FILE.so:SYMBOL[:FORM]`.
-    #[error("'{0}' is no plug-in: the form is FILE.so:SYMBOL or FILE.so:SYMBOL:FORM")]
+    /// The text does not have the form `FILE.so:SYMBOL[:FORM]`.
+    #[error("'{0}' is not a plug-in; write FILE.so:SYMBOL or FILE.so:SYMBOL:FORM")]
     Plugin(String),
 }
 
-/// The crates of the collection.
+/// The crates under comparison.
 #[must_use]
 pub fn collection() -> Vec<Subject> {
-    let sums = CRATES.iter().filter_map(|&(name, ..)| {
-        let (_, variant) = VARIANTS.iter().find(|(known, _)| *known == name)?;
-        Some(Subject::Crate { name, variant })
-    });
+    let sums = CRATES.iter().map(|&(name, variant, ..)| Subject::Crate { name, variant });
     let memory = [
         ("stringzilla", env!("CARRYLINE_AUDITED_STRINGZILLA"), Family::Copy, "stringzilla"),
         ("zeroize", env!("CARRYLINE_AUDITED_ZEROIZE"), Family::Zero, "zeroize"),
@@ -108,10 +96,10 @@ pub fn collection() -> Vec<Subject> {
     sums.chain(memory).collect()
 }
 
-/// What words on the command line name.
+/// The subjects that words on the command line select.
 ///
 /// # Errors
-/// [`SubjectError::Unknown`], naming the word.
+/// [`SubjectError::Unknown`] with the unknown word.
 pub fn named(words: &[String]) -> Result<Vec<Subject>, SubjectError> {
     let mut found = Vec::new();
     for word in words {
@@ -142,7 +130,7 @@ fn unknown(word: &str) -> SubjectError {
         .collect();
     known.push("libc");
     let variants = carryline_variants::of(Family::Checksum).iter().map(|variant| variant.name);
-    // Captures are audited by a command of that name.
+    // 'capture' is a subcommand that audits captures.
     let mut words: Vec<&str> = known.iter().copied().chain(variants).chain(["capture"]).collect();
     words.sort_unstable();
     words.dedup();
@@ -150,14 +138,16 @@ fn unknown(word: &str) -> SubjectError {
     SubjectError::Unknown { word: word.to_owned(), near, known: known.join(", ") }
 }
 
-/// A shared library's symbol: `FILE.so:SYMBOL` or `FILE.so:SYMBOL:FORM`. `form` is for symbols that name none.
+/// The symbol of a shared library, from `FILE.so:SYMBOL` or `FILE.so:SYMBOL:FORM`. `form` applies to the
+/// former.
 ///
 /// # Errors
-/// [`SubjectError`], naming what is missing or unknown.
+/// [`SubjectError`], if a part is missing or unknown.
 pub fn object(text: &str, form: Option<&str>) -> Result<Subject, SubjectError> {
     let malformed = || SubjectError::Plugin(text.to_owned());
     let (front, last) = text.rsplit_once(':').ok_or_else(malformed)?;
-    // With a third part, the middle one is the symbol: a file's name may hold colons, but hardly without a slash behind them.
+    // With three parts, the middle one is the symbol. File names can contain colons, but rarely with no slash
+    // after them.
     let (file, symbol, form) = match front.rsplit_once(':') {
         Some((file, symbol)) if !symbol.contains('/') => (file, symbol, Some(last)),
         _ => (front, last, form),
@@ -175,7 +165,7 @@ pub fn object(text: &str, form: Option<&str>) -> Result<Subject, SubjectError> {
         return Ok(object(Some(form)));
     }
     match PluginSpec::parse(&format!("{file}:{symbol}:{word}")) {
-        // The words of the other commands, for the forms of the families.
+        // The names of families that other commands accept.
         Ok(spec) if spec.family == Family::Checksum => Ok(object(Form::from_name("csum_partial"))),
         Ok(spec) if spec.family == Family::CopyChecksum => {
             Ok(object(Form::from_name("partial/dst,src,len,seed")))
@@ -192,33 +182,20 @@ pub fn object(text: &str, form: Option<&str>) -> Result<Subject, SubjectError> {
     }
 }
 
-/// The file that this process's C library was loaded from; `None` where it is linked statically.
+/// The file from which the C library of this process was loaded; `None` if it is linked statically.
 #[must_use]
 pub fn libc_file() -> Option<PathBuf> {
-    // SAFETY: null is a value of each of its pointers.
+    // SAFETY: all fields are integers or pointers, for which zero is valid.
     let mut about: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: the place lives through the call; `getpid` is a function of the C library's.
+    // SAFETY: the result lives through the call; `getpid` is a function of the C library.
     let found = unsafe { libc::dladdr(libc::getpid as *const libc::c_void, &raw mut about) };
     if found == 0 || about.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: a string of the dynamic linker's, which stays as long as the library is loaded.
+    // SAFETY: a string of the dynamic linker, which lives as long as the library is loaded.
     let name = unsafe { CStr::from_ptr(about.dli_fname) };
     let path = PathBuf::from(name.to_str().ok()?);
     (path.is_absolute() && path.to_string_lossy().contains(".so")).then_some(path)
-}
-
-/// The C library's name and version.
-#[must_use]
-pub fn libc_version() -> Option<String> {
-    #[cfg(target_env = "gnu")]
-    {
-        // SAFETY: it takes nothing and returns a string of the library's own.
-        let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
-        version.to_str().ok().map(|version| format!("glibc {version}"))
-    }
-    #[cfg(not(target_env = "gnu"))]
-    None
 }
 
 #[cfg(test)]
@@ -238,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_named_with_or_without_a_form() {
+    fn symbols_are_accepted_with_or_without_a_form() {
         assert_eq!(of("a.so:f", None), "./a.so f by trial");
         assert_eq!(of("/x/a.so:f:checksum-host/len,ptr", None), "/x/a.so f checksum-host/len,ptr");
         assert_eq!(of("./a.so:f", Some("sum/ptr,len")), "./a.so f sum/ptr,len");
@@ -246,13 +223,13 @@ mod tests {
         assert_eq!(of("./a.so:f:checksum", None), "./a.so f partial/ptr,len,seed");
         assert_eq!(of("./a.so:f:memmove", None), "./a.so:f:memmove");
         for wrong in ["a.so", ":f", "a.so:", "a.so:f:", "a.so::checksum"] {
-            assert!(of(wrong, None).contains("is no plug-in"), "{wrong}: {}", of(wrong, None));
+            assert!(of(wrong, None).contains("is not a plug-in"), "{wrong}: {}", of(wrong, None));
         }
         assert!(of("a.so:f:checksum-host/ptr,lne", None).contains("did you mean 'checksum-host/ptr,len'"));
     }
 
     #[test]
-    fn names_are_those_of_crates_and_variants() {
+    fn crates_and_variants_are_selected_by_name() {
         let words = |words: &[&str]| {
             named(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).map(|found| found.len())
         };
@@ -262,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_c_library_is_a_file_here() {
+    fn the_c_library_file_exists() {
         if let Some(file) = libc_file() {
             assert!(file.exists(), "{}", file.display());
         }

@@ -1,6 +1,7 @@
-//! Questions chosen to be answered wrongly, beyond the vectors; the reference knows their answers.
+//! Adversarial requests beyond the vectors, for which the reference has the answers.
 //!
-//! Short before long and plain before strange, so that what fails first is near the smallest input that fails.
+//! Short requests come before long ones and ordinary before unusual ones, so that the first failure is close
+//! to the smallest input that fails.
 
 use crate::reference;
 use crate::wire::{Data, Packet, Protocol, Reply, Request, Rule};
@@ -9,12 +10,12 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Lengths around those of packets and of unrolled loops.
+/// Lengths around those of packets and unrolled loops.
 const MIDDLING: [usize; 24] = [
     127, 128, 129, 255, 256, 257, 511, 512, 513, 576, 1024, 1279, 1280, 1281, 1460, 1499, 1500, 1501, 4095,
     4097, 9000, 16_384, 65_534, 65_535,
 ];
-/// Words at which 16-bit arithmetic turns over.
+/// Words at the limits of 16-bit arithmetic.
 const WORDS: [[u8; 2]; 12] = [
     [0, 0],
     [0xff, 0xff],
@@ -30,18 +31,18 @@ const WORDS: [[u8; 2]; 12] = [
     [0xab, 0xcd],
 ];
 
-/// A group of questions that one ability answers; where it is unsupported, the rest of the group is not asked.
+/// Requests for one function; if it is unsupported, the rest of the group is skipped.
 pub struct Group {
-    /// What they are about, for the progress line.
+    /// Their subject, for the progress line.
     pub about: &'static str,
-    /// The questions.
-    pub questions: Box<dyn Iterator<Item = Request>>,
+    /// The requests.
+    pub requests: Box<dyn Iterator<Item = Request>>,
 }
 
-/// All groups; data is at most `longest` bytes long.
+/// All groups, with data of at most `longest` bytes.
 #[must_use]
 pub fn groups(seed: u64, longest: usize) -> Vec<Group> {
-    let group = |about, questions| Group { about, questions };
+    let group = |about, requests| Group { about, requests };
     let mut groups = vec![
         group("short messages", Box::new(short(seed))),
         group("messages as long as packets", Box::new(middling(seed))),
@@ -71,7 +72,8 @@ fn middling(seed: u64) -> impl Iterator<Item = Request> {
     MIDDLING.into_iter().flat_map(move |len| (0..KINDS).map(move |kind| sum(kind, len, seed)))
 }
 
-/// Around the lengths at which 32-bit accumulators overflow, in one lane or several; the vectors have longer data.
+/// Lengths around those at which 32-bit accumulators overflow, with one lane or several; the vectors contain
+/// longer data.
 fn long(seed: u64, longest: usize) -> impl Iterator<Item = Request> {
     let around = |base: usize| {
         [base - 2, base - 1, base, base + 1, base + 2, base + 4, base + 16, base + 64, base + 512]
@@ -120,8 +122,8 @@ fn onto(seed: u64) -> impl Iterator<Item = Request> {
     })
 }
 
-/// Changes of one word, and of four bytes, in data that has the checksum before; no change makes all data zero, which no
-/// update can see.
+/// Changes of one word, and of four bytes, in data with the given checksum. No change makes all data zero,
+/// because an update cannot detect that.
 fn updates(rule: Rule, seed: u64) -> impl Iterator<Item = Request> {
     let around = adversarial::bytes(6, 6, seed);
     let one =
@@ -129,7 +131,7 @@ fn updates(rule: Rule, seed: u64) -> impl Iterator<Item = Request> {
     let two = WORDS.into_iter().map(|word| ([word, [0x45, 0]].concat(), [[0x45, 0], word].concat()));
     one.chain(two).flat_map(move |(old, new)| {
         let others = [around.clone(), vec![0, 1], vec![0xff, 0xfe], {
-            // With which the checksum becomes 0000.
+            // The word with which the checksum becomes 0000.
             let Some(Reply::Field(field)) = reference::answer(&Request::Sum(Data::literal(&new))) else {
                 return Vec::new();
             };
@@ -169,8 +171,8 @@ fn updates(rule: Rule, seed: u64) -> impl Iterator<Item = Request> {
     })
 }
 
-/// Addresses from which the sum of a pseudo-header carries often, and hardly ever.
-const ENDS: [(IpAddr, IpAddr); 4] = [
+/// Addresses for which the sum of the pseudo-header carries often, and hardly ever.
+const ADDRESSES: [(IpAddr, IpAddr); 4] = [
     (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2))),
     (IpAddr::V4(Ipv4Addr::new(255, 255, 255, 254)), IpAddr::V4(Ipv4Addr::BROADCAST)),
     (
@@ -183,7 +185,7 @@ const ENDS: [(IpAddr, IpAddr); 4] = [
 fn pseudo_headers() -> impl Iterator<Item = Request> {
     let lengths = [0, 1, 8, 255, 256, 0x7fff, 0x8000, 0xfffe, 0xffff, 0x1_0000, 0xffff_0000, u32::MAX];
     let protocols = [0, 6, 17, 58, 255];
-    ENDS.into_iter().flat_map(move |(source, destination)| {
+    ADDRESSES.into_iter().flat_map(move |(source, destination)| {
         protocols.into_iter().flat_map(move |protocol| {
             let fit = move |length: &u32| source.is_ipv6() || *length <= 0xffff;
             lengths.into_iter().filter(fit).map(move |length| Request::Pseudo {
@@ -199,16 +201,16 @@ fn pseudo_headers() -> impl Iterator<Item = Request> {
 const PROTOCOLS: [Protocol; 5] =
     [Protocol::Ipv4Header, Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Icmpv6];
 
-/// Plain headers, with a field that says nothing, in front of payloads that are not plain; one payload of each length makes
-/// the checksum `0000`.
+/// Ordinary headers, with an arbitrary checksum field, before adversarial payloads. One payload of each
+/// length makes the checksum `0000`.
 fn packets(protocol: Protocol, seed: u64) -> impl Iterator<Item = Packet> {
     let lengths = (0..=16).chain([1459, 1460]);
-    ends(protocol).into_iter().flat_map(move |addresses| {
+    addresses(protocol).into_iter().flat_map(move |addresses| {
         lengths.clone().flat_map(move |len| {
             let packet =
-                move |payload: &[u8]| Packet { protocol, addresses, bytes: headed(protocol, payload) };
+                move |payload: &[u8]| Packet { protocol, addresses, bytes: with_header(protocol, payload) };
             let payloads = OVERFLOWING.into_iter().chain([0]).map(move |kind| match protocol {
-                // Options come in words.
+                // Options are multiples of four bytes.
                 Protocol::Ipv4Header => adversarial::bytes(kind, len.min(10) * 4, seed),
                 _ => adversarial::bytes(kind, len, seed),
             });
@@ -219,29 +221,29 @@ fn packets(protocol: Protocol, seed: u64) -> impl Iterator<Item = Packet> {
     })
 }
 
-/// Between whom packets are sent whose checksum covers the addresses.
-fn ends(protocol: Protocol) -> Vec<Option<(IpAddr, IpAddr)>> {
+/// The addresses of packets, if the checksum covers them.
+fn addresses(protocol: Protocol) -> Vec<Option<(IpAddr, IpAddr)>> {
     match protocol {
         Protocol::Ipv4Header | Protocol::Icmp => vec![None],
-        Protocol::Icmpv6 => ENDS[2..].iter().copied().map(Some).collect(),
-        Protocol::Tcp | Protocol::Udp => ENDS.into_iter().map(Some).collect(),
+        Protocol::Icmpv6 => ADDRESSES[2..].iter().copied().map(Some).collect(),
+        Protocol::Tcp | Protocol::Udp => ADDRESSES.into_iter().map(Some).collect(),
     }
 }
 
-/// The payload behind a header in which nothing is strange.
-fn headed(protocol: Protocol, payload: &[u8]) -> Vec<u8> {
+/// The payload after an ordinary header.
+fn with_header(protocol: Protocol, payload: &[u8]) -> Vec<u8> {
     let whole = |header: &[u8]| [header, payload].concat();
     match protocol {
         Protocol::Ipv4Header => {
             let mut bytes = whole(&[
                 0x45, 0, 0, 0, 0x12, 0x34, 0x40, 0, 64, 17, 0xa5, 0x5a, 192, 0, 2, 1, 198, 51, 100, 2,
             ]);
-            // Options that are none: the end of the list, and padding.
+            // Options without effect: end of list, and padding.
             bytes[20..].fill(0);
             let (words, total) = (bytes.len() / 4, bytes.len() as u16);
             bytes[0] = 0x40 | words as u8;
             bytes[2..4].copy_from_slice(&total.to_be_bytes());
-            // Here it is the identification that is adversarial.
+            // The identification is the adversarial part.
             if let [first, second, ..] = payload {
                 bytes[4..6].copy_from_slice(&[*first, *second]);
             }
@@ -259,29 +261,29 @@ fn headed(protocol: Protocol, payload: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The same with a word in it that takes the sum to `ffff`.
+/// The packet with one word changed so that the sum becomes `ffff`.
 fn summing_to_zero(packet: &Packet) -> Option<Packet> {
     let at = match packet.protocol {
-        // The identification, as it were; a sequence number; with UDP the payload.
+        // The identification (IPv4, ICMP), a sequence number (TCP), or the payload (UDP).
         Protocol::Ipv4Header | Protocol::Icmp | Protocol::Icmpv6 => 4,
         Protocol::Tcp => 6,
         Protocol::Udp => 8,
     };
     let mut summing = packet.clone();
     summing.bytes.get_mut(at..at + 2)?.fill(0);
-    let sealed = reference::sealed(&summing)?;
+    let sealed = reference::with_checksum(&summing)?;
     let field_at = reference::field_at(&sealed)?;
     let missing = [sealed.bytes[field_at], sealed.bytes[field_at + 1]];
     summing.bytes[at..at + 2].copy_from_slice(&missing);
     Some(summing)
 }
 
-/// As it was sent, with a bit of it flipped, and without a checksum where there may be none.
+/// The packet as sent, with one bit flipped, and, if the protocol allows it, without a checksum.
 fn received(packet: Packet) -> Vec<Request> {
-    let Some(sealed) = reference::sealed(&packet) else { return Vec::new() };
+    let Some(sealed) = reference::with_checksum(&packet) else { return Vec::new() };
     let Some(at) = reference::field_at(&sealed) else { return Vec::new() };
     let mut flipped = sealed.clone();
-    // In the field itself: no length changes.
+    // A bit of the field itself, so that lengths do not change.
     flipped.bytes[at + 1] ^= 0x10;
     let mut all = vec![sealed.clone(), flipped];
     if packet.protocol == Protocol::Udp && packet.addresses.is_some_and(|(source, _)| source.is_ipv4()) {
@@ -297,10 +299,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_question_has_an_answer_and_groups_are_large_enough() {
+    fn every_request_has_an_answer_and_groups_are_large_enough() {
         for group in groups(1, 300_000) {
             let mut asked = 0;
-            for request in group.questions {
+            for request in group.requests {
                 assert!(reference::answer(&request).is_some(), "{}", request.line(true));
                 assert!(request.input_len() <= 300_000);
                 asked += 1;
@@ -310,8 +312,8 @@ mod tests {
     }
 
     #[test]
-    fn updates_end_at_the_checksum_of_the_new_data() {
-        // The rule's own equation against a sum of everything, where neither is zero.
+    fn updates_result_in_the_checksum_of_the_new_data() {
+        // The equation of the rule against a sum of everything, with neither zero.
         let Some(request) = updates(Rule::Internet, 1).nth(20) else { panic!("there are more") };
         let Request::Update { checksum, old, new, .. } = &request else { panic!("an update") };
         let sum = |bytes: &[u8]| u64::from(carryline_variants::checksum::reference::folded_sum(bytes, 0));

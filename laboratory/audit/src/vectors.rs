@@ -1,17 +1,18 @@
-//! The conformance vectors as requests with their right answers.
+//! The conformance vectors as requests with their correct answers.
 
 use crate::wire::{Data, Packet, Protocol, Reply, Request, Rule, unhex};
 use serde::Deserialize;
 
-/// One case of a file of `vectors/`.
+/// A case from a file of `vectors/`.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The file without its ending: `sums`.
+    /// The file name without its extension, such as `sums`.
     pub file: &'static str,
-    /// The file and the name, as `sums: nothing`.
+    /// The file and the name of the case, such as `sums: nothing`.
     pub name: String,
-    /// What is asked, and the right answers; for an implementation that computes for UDP the second, if there are two.
-    pub asked: Vec<(Request, Vec<Reply>)>,
+    /// The requests and their correct answers; of two, the second is for implementations that compute UDP
+    /// checksums.
+    pub requests: Vec<(Request, Vec<Reply>)>,
 }
 
 const FILES: [(&str, &str); 5] = [
@@ -36,7 +37,7 @@ struct StoredPart {
     bytes: Option<usize>,
 }
 
-/// A case as it is stored: every file has some of the keys.
+/// A case as stored; every file uses some of the keys.
 #[derive(Deserialize)]
 struct Stored {
     name: String,
@@ -61,17 +62,18 @@ struct Stored {
 /// All cases, in the order of the files.
 ///
 /// # Panics
-/// If the vectors that this program was built with are not of the version that it knows: a test reads them.
+/// If the embedded vectors are not of the known version; a test reads them.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for (kind, text) in FILES {
-        let file: File = serde_json::from_str(text).expect("the vectors are of a known form");
+        let file: File = serde_json::from_str(text).expect("valid vectors");
         assert_eq!((file.version, file.kind.as_str()), (1, kind));
         for stored in file.cases {
             let name = format!("{kind}: {}", stored.name);
-            let asked = stored.asked(kind).unwrap_or_else(|| panic!("{name}: a key is missing or unknown"));
-            all.push(Case { file: kind, name, asked });
+            let requests =
+                stored.requests(kind).unwrap_or_else(|| panic!("{name}: a key is missing or unknown"));
+            all.push(Case { file: kind, name, requests });
         }
     }
     all
@@ -94,7 +96,7 @@ fn reply(digits: &Option<String>) -> Option<Reply> {
 }
 
 impl Stored {
-    fn asked(&self, kind: &str) -> Option<Vec<(Request, Vec<Reply>)>> {
+    fn requests(&self, kind: &str) -> Option<Vec<(Request, Vec<Reply>)>> {
         let results = || Some(vec![reply(&self.checksum)?, reply(&self.udp_checksum)?]);
         Some(match kind {
             "sums" => {
@@ -159,12 +161,12 @@ mod tests {
     use crate::reference;
 
     #[test]
-    fn every_case_is_read_and_the_reference_agrees() {
+    fn every_case_parses_and_agrees_with_the_reference() {
         let cases = cases();
         assert!(cases.len() > 400, "{}", cases.len());
         let mut compared = 0;
         for case in &cases {
-            for (request, right) in &case.asked {
+            for (request, right) in &case.requests {
                 if request.input_len() > 1 << 20 {
                     continue;
                 }
@@ -174,7 +176,7 @@ mod tests {
                 }
             }
         }
-        // Sums, segments, updates, pseudo-headers, and packets twice, but for one that is no header.
+        // Sums, segments, updates, pseudo-headers, and packets twice, except for one incomplete header.
         assert!(compared > 400, "{compared}");
     }
 }

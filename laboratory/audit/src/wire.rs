@@ -1,39 +1,40 @@
-//! The line protocol: one request a line, one answer a line, in words of printable ASCII.
+//! The line protocol: one line per request and one per answer, in words of printable ASCII.
 //!
-//! It is documented for those who write the other side in `vectors/README.md`.
+//! `vectors/README.md` documents it for implementers.
 
 pub use crate::data::{Data, hex, unhex};
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-/// The protocol's version.
+/// The version of the protocol.
 pub const VERSION: u32 = 1;
 
 fn field(word: &str) -> Option<[u8; 2]> {
     unhex(word)?.try_into().ok()
 }
 
-/// The rule of an update.
+/// The rule of an incremental update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// RFC 1624, equation 3.
     Internet,
-    /// The same, but `0000` says that there is no checksum, and stays; a computed `0000` becomes `ffff`.
+    /// RFC 1624 for UDP: `0000` means that there is no checksum, and is kept; a computed `0000` becomes
+    /// `ffff`.
     Udp,
 }
 
-/// What a packet's checksum covers.
+/// The protocol of a packet, which determines what its checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// The IPv4 header.
     Ipv4Header,
-    /// TCP and its pseudo-header.
+    /// TCP with its pseudo-header.
     Tcp,
-    /// UDP and its pseudo-header.
+    /// UDP with its pseudo-header.
     Udp,
     /// ICMP.
     Icmp,
-    /// ICMPv6 and its pseudo-header.
+    /// ICMPv6 with its pseudo-header.
     Icmpv6,
 }
 
@@ -51,7 +52,7 @@ fn named<T: Copy>(list: &[(T, &str)], name: &str) -> Option<T> {
 }
 
 impl Rule {
-    /// The rule of that name.
+    /// The rule called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Rule> {
         named(&RULES, name)
@@ -59,106 +60,106 @@ impl Rule {
 }
 
 impl Protocol {
-    /// The protocol of that name.
+    /// The protocol called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Protocol> {
         named(&PROTOCOLS, name)
     }
 }
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Who answers, and what it can do besides: the first line.
+    /// The first line: asks for name, version and features.
     Hello,
-    /// The finished field of one buffer.
+    /// The checksum field of one buffer.
     Sum(Data),
-    /// The finished field of a message in pieces.
+    /// The checksum field of a message in pieces.
     Pieces(Vec<Data>),
-    /// The finished field of a message onto a sum that is not complemented.
+    /// The checksum field of a message added to a sum that is not complemented.
     Onto {
-        /// The sum, as it stands in memory.
+        /// The sum, as two bytes in memory order.
         sum: [u8; 2],
         /// The message.
         data: Data,
     },
-    /// A finished field after a change.
+    /// A checksum field after a change.
     Update {
-        /// By which rule.
+        /// The rule.
         rule: Rule,
-        /// The field before.
+        /// The field before the change.
         checksum: [u8; 2],
-        /// Where the change stands in the data.
+        /// The offset of the change in the data.
         offset: usize,
-        /// What stood there.
+        /// The bytes before the change.
         old: Vec<u8>,
-        /// What stands there now.
+        /// The bytes after the change.
         new: Vec<u8>,
     },
     /// The folded sum of a pseudo-header, not complemented.
     Pseudo {
-        /// The sender.
+        /// The source address.
         source: IpAddr,
-        /// The receiver.
+        /// The destination address.
         destination: IpAddr,
-        /// The protocol's number.
+        /// The protocol number.
         protocol: u8,
-        /// The length that the pseudo-header states.
+        /// The length field.
         length: u32,
     },
-    /// The field that a packet is to be sent with.
+    /// The checksum field with which a packet is sent.
     Packet(Packet),
     /// Whether a received packet is intact.
     Verify(Packet),
 }
 
-/// A packet, as its protocol sees it.
+/// A packet without the layers below its protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What the checksum covers.
+    /// The protocol.
     pub protocol: Protocol,
-    /// The addresses of the pseudo-header, sender first, where there is one.
+    /// The source and destination addresses of the pseudo-header, if there is one.
     pub addresses: Option<(IpAddr, IpAddr)>,
     /// Header and payload.
     pub bytes: Vec<u8>,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Two bytes, as they stand in memory.
+    /// Two bytes in memory order.
     Field([u8; 2]),
-    /// No checksum can be computed for such a packet.
+    /// The packet cannot have a checksum.
     None,
-    /// A packet's checksum is right.
+    /// The packet's checksum is correct.
     Intact,
-    /// It is wrong.
+    /// The packet's checksum is wrong.
     Damaged,
-    /// The packet has none.
+    /// The packet has no checksum.
     Absent,
-    /// The implementation does no such thing.
+    /// The implementation has no such function.
     Unsupported,
-    /// It gave up.
+    /// The implementation refused the request or failed.
     Error(String),
-    /// To [`Request::Hello`].
+    /// The answer to [`Request::Hello`].
     Hello(Hello),
 }
 
-/// Who answers.
+/// The name and features of an implementation.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Hello {
     /// The implementation's name.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// True if it reads `PATTERN*BYTES`, and therefore gets data of any length.
+    /// True if it accepts `PATTERN*BYTES`, and therefore data of any length.
     pub repeat: bool,
-    /// True if what it computes is for UDP, where `0000` becomes `ffff`.
+    /// True if it computes checksums for UDP, where `0000` becomes `ffff`.
     pub udp: bool,
 }
 
 impl Request {
-    /// The line without its end; `repeat` as for [`Data::word`].
+    /// The request as a line without its terminator; for `repeat` see [`Data::word`].
     #[must_use]
     pub fn line(&self, repeat: bool) -> String {
         let data = |data: &Data| data.word(repeat);
@@ -191,7 +192,7 @@ impl Request {
         }
     }
 
-    /// Reads a line; `None` where it is none of the protocol's.
+    /// Parses a line; `None` if it is not a request.
     #[must_use]
     pub fn read(line: &str) -> Option<Request> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -234,7 +235,7 @@ impl Request {
         })
     }
 
-    /// The bytes that it is about, all in one.
+    /// The input bytes, concatenated.
     #[must_use]
     pub fn input(&self) -> Data {
         match self {
@@ -246,16 +247,14 @@ impl Request {
             Request::Packet(packet) | Request::Verify(packet) => Data::literal(&packet.bytes),
         }
     }
-}
 
-impl Request {
-    /// True for a message to be summed, of which any bytes are one.
+    /// True for the sum of a message, which can be any bytes.
     #[must_use]
     pub const fn is_message(&self) -> bool {
         matches!(self, Request::Sum(_) | Request::Pieces(_) | Request::Onto { .. })
     }
 
-    /// How many bytes it is about.
+    /// The number of input bytes.
     #[must_use]
     pub fn input_len(&self) -> usize {
         match self {
@@ -269,7 +268,7 @@ impl Request {
 }
 
 impl Reply {
-    /// The line without its end.
+    /// The answer as a line without its terminator.
     #[must_use]
     pub fn line(&self) -> String {
         match self {
@@ -288,7 +287,7 @@ impl Reply {
         }
     }
 
-    /// Reads the answer to a request; `None` for garbage.
+    /// Parses the answer to a request; `None` if it is not one.
     #[must_use]
     pub fn read(line: &str, request: &Request) -> Option<Reply> {
         let line = line.trim();
@@ -327,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written() {
+    fn lines_parse_to_the_request_that_wrote_them() {
         for line in [
             "hello 1",
             "sum -",

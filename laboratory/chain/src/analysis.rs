@@ -1,9 +1,10 @@
-//! A routine's bounds: the longest path from each input to the outputs, what each loop carries, and how fast its
-//! instructions can be started.
+//! The bounds of a routine: the longest path from each input to the outputs, the chain that each loop
+//! carries, and the throughput of its instructions.
 //!
-//! Three scopes. *Straight* code runs from its first instruction to its last. *Branching* code is analysed over
-//! every path that takes each loop at most once (a path bound then is of the longest of them), and its loops each
-//! for themselves. A *trace* is what one call really executed, so its bounds are of that call.
+//! There are three scopes. *Straight* code runs from its first instruction to its last. *Branching* code is
+//! analysed over every path that takes each loop at most once, and its bound is the longest of these paths;
+//! each loop is also analysed by itself. A *trace* is what one call executed, and its bounds are those of
+//! that call.
 
 use crate::blocks::Blocks;
 use crate::decode::{Function, Stop};
@@ -21,7 +22,7 @@ use iced_x86::{FlowControl, Instruction};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What was analysed.
+/// The scope of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -33,17 +34,17 @@ pub enum Scope {
     Trace,
 }
 
-/// How to analyse.
+/// Options of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// The latencies.
     pub latencies: &'a Latencies,
-    /// Whether moves between registers cost latency; as the microarchitecture does unless said.
+    /// Whether moves between registers are free; `None` to follow the table.
     pub eliminates_moves: Option<bool>,
 }
 
 impl<'a> Options<'a> {
-    /// These latencies, everything else as the microarchitecture does it.
+    /// Options with these latencies and the table's defaults.
     #[must_use]
     pub fn new(latencies: &'a Latencies) -> Options<'a> {
         Options { latencies, eliminates_moves: None }
@@ -58,36 +59,36 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Everything found.
+/// The result of an analysis.
 #[derive(Debug)]
 pub struct Analysis {
-    /// What was analysed.
+    /// The scope.
     pub scope: Scope,
     /// The instructions.
     pub function: Function,
-    /// What each of them does.
+    /// The effects of each instruction.
     pub effects: Vec<Effects>,
     /// Control flow.
     pub blocks: Blocks,
-    /// The steps in the order of execution: instructions by their place in the function.
+    /// The executed steps in order, as indices of instructions.
     pub order: Vec<usize>,
     /// The dependency graph over all steps.
     pub graph: Graph,
-    /// Vertices that are outputs, with what they are.
+    /// The vertices that are outputs, with their names.
     pub outputs: Vec<(VertexId, String)>,
-    /// The path of each input.
+    /// The longest path of each input.
     pub inputs: Vec<InputPath>,
-    /// The loops; none in a trace.
+    /// The loops; empty for a trace.
     pub loops: Vec<LoopBound>,
-    /// How fast everything can be started; of the shortest path where code branches.
+    /// The throughput bound; in branching code, of the shortest path.
     pub throughput: Throughput,
-    /// Every latency that was used.
+    /// All latencies that were used.
     pub latencies: BTreeMap<Key, Latency>,
-    /// What was left out, and what to know about it.
+    /// Remarks on the analysis, and what it leaves out.
     pub notes: Vec<String>,
 }
 
-/// Analyses a function from its code.
+/// Analyses a function.
 #[must_use]
 pub fn of_function(function: Function, signature: &Signature, options: Options<'_>) -> Analysis {
     let model = options.model();
@@ -102,7 +103,7 @@ pub fn of_function(function: Function, signature: &Signature, options: Options<'
     let (loops, loop_latencies, left_out) = loops::all(&function, &effects, &blocks, model);
     let mut notes: Vec<String> = function.stops.iter().map(Stop::to_string).collect();
     if left_out > 0 {
-        notes.push(format!("{left_out} loops were not analysed: the code is too large"));
+        notes.push(format!("{left_out} loops are left out because the code is too large"));
     }
     let mut latencies: BTreeMap<Key, Latency> = builder.used.into_iter().collect();
     latencies.extend(loop_latencies);
@@ -121,10 +122,10 @@ pub fn of_function(function: Function, signature: &Signature, options: Options<'
         latencies,
         notes,
     }
-    .with_what_is_not_modelled()
+    .with_notes()
 }
 
-/// Analyses what a call executed.
+/// Analyses the trace of a call.
 #[must_use]
 pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> Analysis {
     let model = options.model();
@@ -166,26 +167,27 @@ pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> A
         latencies,
         notes,
     }
-    .with_what_is_not_modelled()
+    .with_notes()
 }
 
 impl Analysis {
-    /// Notes what the bounds leave out.
-    fn with_what_is_not_modelled(mut self) -> Analysis {
+    /// Adds notes on effects that the bounds leave out.
+    fn with_notes(mut self) -> Analysis {
         let at = |index: usize| {
             let offset = self.function.offset(self.function.instructions[index].ip());
             format!("offset {offset:#x}: '{}'", self.function.text(index))
         };
         for (index, effects) in self.effects.iter().enumerate() {
             if effects.is_not_modelled && !is_call(&self.function.instructions[index]) {
-                let why = "its time depends on data or on the machine's state: not modelled";
+                let why = "is not modelled: its time depends on data or on the machine's state";
                 self.notes.push(format!("{} {why}", at(index)));
             }
         }
         let blocked = self.graph.blocked_forwards.iter();
         let blocked: BTreeSet<usize> = blocked.filter_map(|step| self.order.get(*step).copied()).collect();
         for index in blocked.into_iter().take(3) {
-            let why = "reads bytes of which only some were just stored: no forwarding, a stall that is not modelled";
+            let why =
+                "reads bytes of which only some were just stored; the failed forwarding is not modelled";
             self.notes.push(format!("{} {why}", at(index)));
         }
         self
@@ -196,7 +198,7 @@ fn is_call(instruction: &Instruction) -> bool {
     matches!(instruction.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
 }
 
-/// Every block once; the order of steps, and what holds at the ends.
+/// Adds every block once; returns the order of steps, and the states at the ends.
 fn all_paths(
     builder: &mut Builder<'_>,
     function: &Function,
@@ -224,27 +226,28 @@ fn all_paths(
 }
 
 impl Analysis {
-    /// The path of the input with that name.
+    /// The path of the input called `name`.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<&InputPath> {
         self.inputs.iter().find(|input| input.name == name)
     }
 
-    /// The longest path of all inputs.
+    /// The longest of all inputs' paths.
     #[must_use]
     pub fn longest(&self) -> Option<&InputPath> {
         let known = self.inputs.iter().filter_map(|input| Some((input.path_cycles?, input)));
         known.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, input)| input)
     }
 
-    /// The loop that long calls spend their time in: the innermost one that moves furthest in an iteration.
+    /// The loop in which long calls spend their time: the innermost loop with the largest stride.
     #[must_use]
     pub fn main_loop(&self) -> Option<&LoopBound> {
         let innermost = self.loops.iter().filter(|found| found.is_innermost);
         innermost.max_by_key(|found| (found.bytes_per_iteration, std::cmp::Reverse(found.offset)))
     }
 
-    /// Executed instructions whose time is not modelled, each once, as text: no figure holds for code with them.
+    /// The text of each executed instruction that is not modelled, once each; if there are any, no figure
+    /// holds.
     #[must_use]
     pub fn not_modelled(&self) -> Vec<String> {
         let executed: BTreeSet<usize> = self.order.iter().copied().collect();
@@ -257,7 +260,8 @@ impl Analysis {
         found
     }
 
-    /// What binds: `recurrence` or `throughput` of the main loop, or else `latency` or `throughput` of the whole.
+    /// The tighter bound: `recurrence` or `throughput` of the main loop, or else `latency` or `throughput` of
+    /// the whole code.
     #[must_use]
     pub fn binding(&self) -> &'static str {
         match (self.main_loop(), self.longest().and_then(|input| input.path_cycles)) {
@@ -267,7 +271,7 @@ impl Analysis {
         }
     }
 
-    /// The citation or measurement behind the latencies of each mnemonic.
+    /// The sources of the latencies of each mnemonic: citations or measurements.
     #[must_use]
     pub fn sources(&self) -> BTreeMap<String, String> {
         let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Basic blocks, the order to visit them in, and natural loops.
+//! Basic blocks, their visiting order, and natural loops.
 
 use crate::decode::Function;
 use iced_x86::FlowControl;
@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 /// A basic block.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// Its instructions, by their place in the function.
+    /// Its instructions, as indices into the function.
     pub instructions: Vec<usize>,
     /// Blocks that may follow.
     pub successors: Vec<usize>,
@@ -15,29 +15,29 @@ pub struct Block {
     pub predecessors: Vec<usize>,
 }
 
-/// A natural loop: what can reach a back edge without passing the header.
+/// A natural loop: the blocks that reach a back edge without passing the header.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// The block that every iteration begins with.
+    /// The first block of every iteration.
     pub header: usize,
-    /// Blocks that lead back to the header.
+    /// The blocks that jump back to the header.
     pub latches: Vec<usize>,
     /// All its blocks, in visiting order.
     pub blocks: Vec<usize>,
-    /// True if no other loop lies in it.
+    /// True if it contains no other loop.
     pub is_innermost: bool,
 }
 
-/// Control flow.
+/// The control flow of a function.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     /// The blocks; the first is the entry.
     pub blocks: Vec<Block>,
-    /// Reverse postorder: every block after all that lead to it, but for retreating edges.
+    /// Reverse postorder: except for retreating edges, a block comes after all its predecessors.
     pub order: Vec<usize>,
     /// The loops, outermost first.
     pub loops: Vec<Loop>,
-    /// By block: its place in the order.
+    /// The position of each block in the order.
     position: Vec<usize>,
 }
 
@@ -56,13 +56,13 @@ impl Blocks {
         found
     }
 
-    /// True if an edge leads back in the order.
+    /// True if the edge leads backwards in the order.
     #[must_use]
     pub fn is_retreating(&self, from: usize, to: usize) -> bool {
         self.position[from] >= self.position[to]
     }
 
-    /// Immediate dominators, by block (Cooper, Harvey and Kennedy's iteration).
+    /// The immediate dominator of each block (the algorithm of Cooper, Harvey and Kennedy).
     fn dominators(&self) -> Vec<usize> {
         const NONE: usize = usize::MAX;
         let mut dominator = vec![NONE; self.blocks.len()];
@@ -134,11 +134,11 @@ impl Blocks {
     }
 }
 
-/// Cuts a function at branches and their targets.
+/// Splits a function at branches and their targets.
 fn split(function: &Function) -> Vec<Block> {
     let is_end = |flow| !matches!(flow, FlowControl::Next | FlowControl::Call | FlowControl::IndirectCall);
     let mut leaders = BTreeSet::from([function.entry]);
-    // Overlapping instructions may lead into the middle of a run.
+    // With overlapping instructions, two can fall through to the same address.
     let mut falls_into: HashMap<u64, usize> = HashMap::new();
     for instruction in &function.instructions {
         match instruction.flow_control() {
@@ -160,7 +160,7 @@ fn split(function: &Function) -> Vec<Block> {
     leaders.extend(falls_into.iter().filter(|(_, count)| **count > 1).map(|(address, _)| *address));
     let mut starts: Vec<u64> =
         leaders.into_iter().filter(|address| function.index_of(*address).is_some()).collect();
-    // The entry comes first, wherever it lies.
+    // The entry block comes first, whatever its address.
     starts.sort_unstable_by_key(|address| (*address != function.entry, *address));
     let number: HashMap<u64, usize> = starts.iter().enumerate().map(|(n, address)| (*address, n)).collect();
     let mut blocks: Vec<Block> = Vec::with_capacity(starts.len());

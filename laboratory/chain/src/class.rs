@@ -1,7 +1,7 @@
-//! What kinds of work an instruction is to the execution ports.
+//! The kinds of work that instructions cause on the execution ports.
 //!
-//! Latencies need the exact form; throughput bounds need only to know which ports compete. The tables of
-//! microarchitectures say for each class which ports can start it.
+//! Latencies depend on the exact form; throughput bounds depend only on which ports compete. A
+//! microarchitecture's table lists the ports of each class.
 
 use crate::form::{Form, Operand};
 use iced_x86::Mnemonic as M;
@@ -36,11 +36,11 @@ classes! {
     Shift = "shift",
     /// Address arithmetic.
     Lea = "lea",
-    /// The same with an index.
+    /// Address arithmetic with an index.
     LeaIndexed = "lea-indexed",
     /// Integer multiplication.
     Multiply = "multiply",
-    /// Counting bits.
+    /// Bit counts and bit scans.
     BitCount = "bit-count",
     /// Jumps, calls and returns.
     Branch = "branch",
@@ -58,36 +58,36 @@ classes! {
     VectorStore512 = "vector-store-512",
     /// Integer arithmetic and logic on vectors up to 256 bits.
     Vector = "vector",
-    /// The same on 512 bits.
+    /// Integer arithmetic and logic on 512-bit vectors.
     Vector512 = "vector-512",
     /// Shifts of vectors up to 256 bits.
     VectorShift = "vector-shift",
-    /// The same on 512 bits.
+    /// Shifts of 512-bit vectors.
     VectorShift512 = "vector-shift-512",
-    /// Vector multiplication, dot products and sums of differences.
+    /// Vector multiplication, dot products and sums of absolute differences.
     VectorMultiply = "vector-multiply",
-    /// The same on 512 bits.
+    /// Multiplication and the like on 512-bit vectors.
     VectorMultiply512 = "vector-multiply-512",
-    /// Shuffles within lanes of 128 bits.
+    /// Shuffles within 128-bit lanes.
     ShuffleInLane = "shuffle-in-lane",
-    /// The same on 512 bits.
+    /// Shuffles within lanes of 512-bit vectors.
     ShuffleInLane512 = "shuffle-in-lane-512",
-    /// Shuffles and permutations.
+    /// Shuffles and permutations across lanes.
     Shuffle = "shuffle",
-    /// The same on 512 bits.
+    /// Shuffles and permutations of 512-bit vectors.
     Shuffle512 = "shuffle-512",
-    /// From a vector or mask register to a general one, and back.
+    /// Moves from a vector or mask register to a general one, and back.
     Cross = "cross",
-    /// From a vector register to a general one, where that is not as the way back.
+    /// Moves from a vector register to a general one, where these differ from moves back.
     FromVector = "from-vector",
-    /// Arithmetic on masks.
+    /// Arithmetic on mask registers.
     Mask = "mask",
-    /// Nothing for the ports: eliminated, or only decoded.
+    /// No work for the ports: eliminated, or only decoded.
     Nothing = "nothing",
 }
 
 impl Class {
-    /// The class whose ports it has in a table that does not name its own.
+    /// The class whose ports apply if a table does not list this one.
     #[must_use]
     pub const fn broader(self) -> Option<Class> {
         match self {
@@ -101,14 +101,14 @@ impl Class {
         }
     }
 
-    /// The class of that name.
+    /// The class called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Class> {
         Class::ALL.iter().copied().find(|class| class.name() == name)
     }
 }
 
-/// The classes of work that an instruction is: its operation, and its load and store.
+/// The classes of an instruction: its load or store, and its operation.
 #[must_use]
 pub fn classes(form: &Form) -> Vec<Class> {
     let mut found = Vec::with_capacity(3);
@@ -144,7 +144,7 @@ pub fn classes(form: &Form) -> Vec<Class> {
     found
 }
 
-/// Loads, stores and moves between registers of one kind.
+/// True for loads, stores and moves between registers of one kind.
 fn is_plain_move(name: &str) -> bool {
     const MOVES: [&str; 12] = [
         "mov", "movzx", "movsx", "movsxd", "movd", "movq", "vmovd", "vmovq", "push", "pop", "lddqu", "vlddqu",
@@ -166,7 +166,7 @@ fn is_plain_move(name: &str) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// Instructions whose first operand is read and not written.
+/// True for instructions that read their first operand and do not write it.
 fn only_reads(mnemonic: M) -> bool {
     matches!(
         mnemonic,
@@ -174,7 +174,7 @@ fn only_reads(mnemonic: M) -> bool {
     ) || matches!(mnemonic, M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchnta | M::Prefetchw)
 }
 
-/// True for an address with a second register, or a scaled one.
+/// True for an address with a second or a scaled register.
 fn has_index(form: &Form) -> bool {
     form.operands.iter().any(
         |operand| matches!(operand, Operand::Address { registers, scaled, .. } if *registers > 1 || *scaled),

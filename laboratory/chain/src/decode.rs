@@ -1,4 +1,4 @@
-//! From bytes to instructions: everything that direct branches reach from the entry.
+//! Decodes all instructions that direct branches reach from the entry point.
 
 use crate::error::ChainError;
 use crate::image::{Image, MOST_BYTES};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Where the analysis stops although the code goes on.
+/// A place where the analysis stops although execution continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "kind", content = "offset", rename_all = "snake_case")]
 pub enum Stop {
@@ -17,7 +17,7 @@ pub enum Stop {
     IndirectCall(i64),
     /// A call of another function.
     Call(i64),
-    /// A jump that a linker has yet to fill in.
+    /// A jump whose target a linker has yet to fill in.
     ExternalJump(i64),
 }
 
@@ -25,27 +25,30 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Stop::IndirectJump(at) => {
-                write!(f, "offset {at:#x}: an indirect jump; analysed up to it")
+                write!(f, "offset {at:#x}: an indirect jump; the code is analysed up to it")
             }
             Stop::IndirectCall(at) => {
-                write!(f, "offset {at:#x}: an indirect call; what it calls is not analysed")
+                write!(f, "offset {at:#x}: an indirect call; the callee is not analysed")
             }
-            Stop::Call(at) => write!(f, "offset {at:#x}: a call; what it calls is not analysed"),
+            Stop::Call(at) => write!(f, "offset {at:#x}: a call; the callee is not analysed"),
             Stop::ExternalJump(at) => {
-                write!(f, "offset {at:#x}: a jump to another object's function; analysed up to it")
+                write!(
+                    f,
+                    "offset {at:#x}: a jump to a function of another object; the code is analysed up to it"
+                )
             }
         }
     }
 }
 
-/// A function's instructions.
+/// The instructions of a function.
 #[derive(Clone, Debug)]
 pub struct Function {
     /// The address of the first instruction.
     pub entry: u64,
-    /// By address, overlapping ones each for itself.
+    /// The instructions by address; overlapping ones are separate.
     pub instructions: Vec<Instruction>,
-    /// Where analysis stops.
+    /// The places where the analysis stops.
     pub stops: Vec<Stop>,
 }
 
@@ -56,7 +59,7 @@ impl Function {
         address.wrapping_sub(self.entry) as i64
     }
 
-    /// An instruction as text; the targets of branches are offsets from the entry.
+    /// An instruction as text; branch targets are offsets from the entry.
     #[must_use]
     pub fn text(&self, index: usize) -> String {
         let mut instruction = self.instructions[index];
@@ -67,17 +70,17 @@ impl Function {
         crate::text::instruction(&instruction)
     }
 
-    /// The place of the instruction at an address.
+    /// The index of the instruction at an address.
     #[must_use]
     pub fn index_of(&self, address: u64) -> Option<usize> {
         self.instructions.binary_search_by_key(&address, Instruction::ip).ok()
     }
 }
 
-/// Decodes everything that can be reached.
+/// Decodes all reachable instructions.
 ///
 /// # Errors
-/// Bytes that are no instruction, code without an end, or too much of it; each with the offset.
+/// Invalid instructions, code without an end, or too much code, each with the offset.
 pub fn follow(image: &Image) -> Result<Function, ChainError> {
     let entry = image.entry();
     let mut found: BTreeMap<u64, Instruction> = BTreeMap::new();
@@ -133,7 +136,7 @@ fn decode(image: &Image, address: u64, from: u64) -> Result<Instruction, ChainEr
     let bytes = image.at(address);
     let offset = address.wrapping_sub(entry);
     if bytes.is_empty() {
-        // The end of the bytes, fallen into, or a jump to nowhere.
+        // The code either runs past its last byte or jumps outside.
         let falls = address.wrapping_sub(from) <= 15 && !image.at(from).is_empty();
         return Err(match falls {
             true => ChainError::RunsOut { offset },
@@ -143,7 +146,7 @@ fn decode(image: &Image, address: u64, from: u64) -> Result<Instruction, ChainEr
     let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
     let instruction = decoder.decode();
     if instruction.is_invalid() {
-        // With more bytes behind it, would it be one?
+        // It is cut off if more bytes would make it an instruction.
         let mut padded = [0; 15];
         padded[..bytes.len()].copy_from_slice(bytes);
         let is_cut = decoder.last_error() == DecoderError::NoMoreBytes

@@ -1,9 +1,10 @@
-//! What an instruction waits for and what it makes: registers with their partial-register rules, each flag by
-//! itself, masks, memory; and which instructions wait for nothing.
+//! The inputs and outputs of an instruction: registers with their partial-register rules, individual flags,
+//! masks and memory; and the instructions that depend on nothing.
 //!
-//! A location is what the CPU renames as one: a general register (all widths of it), a vector register, a mask
-//! register, one flag. A write of 32 bits makes a whole new register, a write of 16 or 8 bits keeps the rest and so
-//! waits for it; `ah` and its like are their own registers where the microarchitecture renames them.
+//! A location is what the CPU renames as a unit: a general register (in all widths), a vector register, a
+//! mask register, or a flag. A 32-bit write replaces the whole register; an 8-bit or 16-bit write keeps the
+//! rest of it and so depends on it. `ah`, `bh`, `ch` and `dh` are registers of their own where the
+//! microarchitecture renames them.
 
 use crate::form::{self, Form};
 use crate::latency::Port;
@@ -14,46 +15,46 @@ use iced_x86::{
     CpuidFeature, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-/// A memory operand, its address in registers.
+/// A memory operand with a symbolic address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
-    /// The base, with what is added.
+    /// The base register.
     pub base: Register,
-    /// The index.
+    /// The index register.
     pub index: Register,
-    /// What the index is multiplied with.
+    /// The factor of the index.
     pub scale: u32,
-    /// What is added.
+    /// The displacement.
     pub displacement: i64,
     /// Size in bytes; 0 if unknown.
     pub bytes: u64,
-    /// It is read.
+    /// True if it is read.
     pub is_read: bool,
-    /// It is written.
+    /// True if it is written.
     pub is_written: bool,
 }
 
-/// What an instruction does to the locations.
+/// The effects of an instruction.
 #[derive(Clone, Debug)]
 pub struct Effects {
-    /// The form, for latencies.
+    /// The form, which determines the latencies.
     pub form: Form,
-    /// What it waits for.
+    /// The locations that it reads.
     pub inputs: Vec<(Location, Port)>,
-    /// What it makes.
+    /// The locations that it writes.
     pub outputs: Vec<(Location, Port)>,
-    /// What it reads and writes in memory.
+    /// Its memory operands.
     pub memory: Vec<Memory>,
-    /// It makes the same whatever was there before.
+    /// True if its result does not depend on its registers.
     pub is_idiom: bool,
-    /// A move that renaming alone can do.
+    /// True for a move that register renaming can eliminate.
     pub is_move: bool,
-    /// Its time depends on data in a way that is not modelled.
+    /// True if its time depends on data in a way that is not modelled.
     pub is_not_modelled: bool,
 }
 
 impl Effects {
-    fn nothing(instruction: &Instruction) -> Effects {
+    fn empty(instruction: &Instruction) -> Effects {
         Effects {
             form: Form::of(instruction),
             inputs: Vec::new(),
@@ -66,7 +67,7 @@ impl Effects {
     }
 }
 
-/// Works out effects under the rules of a microarchitecture.
+/// Determines effects by the rules of a microarchitecture.
 pub struct Reader {
     factory: InstructionInfoFactory,
     high_bytes: HighBytes,
@@ -74,14 +75,14 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader for such a machine.
+    /// A reader with the given rule for high bytes.
     #[must_use]
     pub fn new(high_bytes: HighBytes) -> Reader {
         Reader { factory: InstructionInfoFactory::new(), high_bytes, calls_are_opaque: false }
     }
 
-    /// A call takes all arguments and leaves nothing of the registers that callees may use: for code, where what is
-    /// called is not followed, as against a trace, where it is.
+    /// Lets a call read all argument registers and overwrite all caller-saved registers. For code, in which
+    /// callees are not followed; traces do follow them.
     #[must_use]
     pub fn calls_are_opaque(mut self) -> Reader {
         self.calls_are_opaque = true;
@@ -91,14 +92,14 @@ impl Reader {
     /// The effects of one instruction.
     pub fn read(&mut self, instruction: &Instruction) -> Effects {
         if instruction.mnemonic() == Mnemonic::Vzeroupper {
-            // Only a state of the register file: nothing waits for it, and the lower halves stay.
-            return Effects::nothing(instruction);
+            // It changes only the state of the register file; the lower halves are kept.
+            return Effects::empty(instruction);
         }
         let mut effects = Effects {
             is_idiom: is_idiom(instruction),
-            is_move: is_renaming(instruction),
+            is_move: is_eliminable_move(instruction),
             is_not_modelled: is_not_modelled(instruction),
-            ..Effects::nothing(instruction)
+            ..Effects::empty(instruction)
         };
         self.explicit(instruction, &mut effects);
         self.implicit(instruction, &mut effects);
@@ -140,7 +141,7 @@ impl Reader {
         }
     }
 
-    /// Registers that the instruction uses without naming them, and all its memory.
+    /// Registers that the instruction uses implicitly, and all its memory operands.
     fn implicit(&mut self, instruction: &Instruction, effects: &mut Effects) {
         let info = self.factory.info(instruction);
         let registers: Vec<_> =
@@ -192,7 +193,7 @@ impl Reader {
         let is_high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
         match high {
             Some(high) if is_high => effects.inputs.push((high, port)),
-            // The low byte alone does not need the high one.
+            // The low byte does not depend on the high one.
             Some(high) if register.size() > 1 => effects.inputs.extend([(full, port), (high, port)]),
             _ => effects.inputs.push((full, port)),
         }
@@ -207,7 +208,7 @@ impl Reader {
             effects.outputs.push((high, port));
             return;
         }
-        // What is kept of the old value is waited for.
+        // A partial write depends on the rest of the old value.
         if is_partial && !effects.inputs.contains(&(full, port)) {
             effects.inputs.push((full, port));
         }
@@ -218,7 +219,7 @@ impl Reader {
     }
 }
 
-/// What a callee may read and write (System V).
+/// The registers that a callee may read and write (System V).
 fn call(effects: &mut Effects) {
     use Register as R;
     for register in [R::RDI, R::RSI, R::RDX, R::RCX, R::R8, R::R9] {
@@ -234,7 +235,7 @@ fn flags(instruction: &Instruction, effects: &mut Effects) {
     let is_by_count = (0..instruction.op_count())
         .any(|operand| form::Operand::of(instruction, operand) == form::Operand::Count);
     if is_by_count && form::is_shift(instruction.mnemonic()) {
-        // A count of zero keeps the flags.
+        // A count of zero leaves the flags unchanged.
         used |= made;
     }
     for (bit, name) in FLAGS {
@@ -248,13 +249,13 @@ fn flags(instruction: &Instruction, effects: &mut Effects) {
     }
 }
 
-/// True if memory is touched at all, which `lea` and hints do not.
+/// True if memory is accessed, which `lea` and hints do not do.
 pub(crate) fn is_access(access: OpAccess) -> bool {
     reads(access) || writes(access)
 }
 
 fn reads(access: OpAccess) -> bool {
-    // What is written only under a condition keeps the old value otherwise.
+    // A conditional write otherwise keeps the old value.
     matches!(
         access,
         OpAccess::Read
@@ -269,8 +270,8 @@ fn writes(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-/// True for instructions that CPUs know to give the same whatever the register held: zero by `xor`, `sub` and their
-/// vector forms, all ones by comparing a register with itself.
+/// True for instructions that CPUs recognise as independent of their registers: zeroing by `xor`, `sub` and
+/// their vector forms, all ones by comparing a register with itself.
 fn is_idiom(instruction: &Instruction) -> bool {
     use Mnemonic as M;
     let register = |operand| match instruction.op_kind(operand) {
@@ -316,8 +317,8 @@ fn is_idiom(instruction: &Instruction) -> bool {
     }
 }
 
-/// True for moves that renaming can do: whole registers, from another one.
-fn is_renaming(instruction: &Instruction) -> bool {
+/// True for moves between two whole registers, which renaming can eliminate.
+fn is_eliminable_move(instruction: &Instruction) -> bool {
     use Mnemonic as M;
     let between = instruction.op_count() == 2
         && instruction.op_kind(0) == OpKind::Register
@@ -352,8 +353,8 @@ fn is_renaming(instruction: &Instruction) -> bool {
         }
 }
 
-/// True where the time depends on data or on the state of the machine: repeated string instructions, division, system and x87
-/// instructions, stores that bypass the caches, calls.
+/// True if the time depends on data or on the state of the machine: repeated string instructions, division,
+/// system and x87 instructions, non-temporal stores, calls.
 fn is_not_modelled(instruction: &Instruction) -> bool {
     use Mnemonic as M;
     let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();

@@ -1,87 +1,87 @@
-//! Why code cannot be analysed.
+//! Errors of the analysis.
 
-/// What is wrong with the code given, and where.
+/// The reason code cannot be analysed, and the place.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ChainError {
-    /// Hexadecimal digits were expected.
+    /// A character that is not a hexadecimal digit.
     #[error("'{found}' at character {position} is not a hexadecimal digit; write bytes as in 'f3 48 ab c3'")]
     Hex {
-        /// What stands there.
+        /// The character.
         found: char,
-        /// Counted from 1.
+        /// Its position, counted from 1.
         position: usize,
     },
-    /// Half a byte.
+    /// An odd number of digits.
     #[error("{digits} hexadecimal digits are not a whole number of bytes")]
     HalfByte {
-        /// How many there are.
+        /// The number of digits.
         digits: usize,
     },
-    /// Nothing.
+    /// No code at all.
     #[error("there are no bytes of code")]
     Empty,
-    /// No instruction begins with these bytes.
+    /// Bytes that are not an instruction.
     #[error("offset {offset:#x}: the bytes {bytes} are not an x86-64 instruction")]
     NotAnInstruction {
-        /// From the beginning of the code.
+        /// Offset from the start of the code.
         offset: u64,
-        /// In hexadecimal.
+        /// The bytes, in hexadecimal.
         bytes: String,
     },
-    /// The code runs out of its bytes.
+    /// The code continues past its last byte.
     #[error(
         "offset {offset:#x}: the code runs past its last byte; it must end in a return or a jump (append c3, 'ret')"
     )]
     RunsOut {
-        /// Where the bytes end.
+        /// Offset of the end of the bytes.
         offset: u64,
     },
-    /// A jump to where no code is.
+    /// A jump to an address outside the code.
     #[error("offset {offset:#x}: a jump to {target:#x}, outside the code")]
     JumpsOut {
-        /// Of the jump.
+        /// Offset of the jump.
         offset: u64,
-        /// Relative to the beginning of the code.
+        /// The target, relative to the start of the code.
         target: i64,
     },
-    /// Every path goes on for ever.
-    #[error("no path through the code ends: from offset {offset:#x} on it repeats without a return")]
+    /// No path reaches an end.
+    #[error("no path through the code ends: from offset {offset:#x} on it loops without a return")]
     Endless {
-        /// Of the last instruction found.
+        /// Offset of the last instruction found.
         offset: u64,
     },
-    /// More than can be analysed.
+    /// Too much code.
     #[error("offset {offset:#x}: more than {limit} bytes of code")]
     TooLong {
-        /// Where the limit was passed.
+        /// Offset at which the limit was exceeded.
         offset: u64,
-        /// The limit.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// The file is not an object file.
+    /// The file cannot be read as an object file.
     #[error("{file}: {reason}")]
     Object {
-        /// Its name.
+        /// The file name.
         file: String,
-        /// What the reader of object files says.
+        /// The reason given by the reader of object files.
         reason: String,
     },
-    /// Made for another machine.
-    #[error("{file}: made for {found}; only x86-64 is analysed")]
+    /// The file is for another architecture.
+    #[error("{file}: built for {found}; only x86-64 code can be analysed")]
     Architecture {
-        /// The file.
+        /// The file name.
         file: String,
-        /// The machine.
+        /// Its architecture.
         found: String,
     },
-    /// No function of that name.
-    #[error("{file}: no function '{symbol}'; there are: {known}")]
+    /// The file has no function of this name.
+    #[error("{file}: no function '{symbol}'; it has: {known}")]
     Symbol {
-        /// The file.
+        /// The file name.
         file: String,
-        /// The name requested.
+        /// The requested name.
         symbol: String,
-        /// The names that are there.
+        /// The names in the file.
         known: String,
     },
 }

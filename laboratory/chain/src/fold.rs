@@ -1,24 +1,25 @@
-//! Repeated bodies of what was executed: the turns of a loop that all run the same instructions.
+//! Repeated bodies in a trace: iterations of a loop that execute the same instructions.
 
 use crate::class::{self, Class};
 use crate::form::Form;
 use iced_x86::{Instruction, Mnemonic};
 
-/// Steps that run one after the other, and how often.
+/// Consecutive steps, and how often they are repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
     /// The first step.
     pub first: usize,
-    /// Steps of one turn.
+    /// Steps per iteration.
     pub length: usize,
-    /// Turns.
+    /// Iterations.
     pub times: usize,
 }
 
-/// The longest body that is looked for.
+/// The longest body that is searched for, in steps.
 const LONGEST: usize = 400;
 
-/// Steps, instructions by number, as bodies in order. What is not repeated is a body of one turn.
+/// Splits the steps (instruction indices) into consecutive bodies. Steps that are not repeated form a body
+/// with one iteration.
 #[must_use]
 pub fn bodies(steps: &[usize]) -> Vec<Body> {
     let mut found: Vec<Body> = Vec::new();
@@ -43,19 +44,19 @@ pub fn bodies(steps: &[usize]) -> Vec<Body> {
     found
 }
 
-/// The shortest body that is repeated from a step on.
+/// The shortest body that is repeated from step `first` on.
 fn repeated(steps: &[usize], first: usize) -> Option<Body> {
     let rest = &steps[first..];
     let longest = LONGEST.min(rest.len() / 2);
     let again = (1..=longest).filter(|length| rest[*length] == rest[0]);
     again.into_iter().find_map(|length| {
-        let turn = &rest[..length];
-        let times = rest.chunks_exact(length).take_while(|next| *next == turn).count();
+        let iteration = &rest[..length];
+        let times = rest.chunks_exact(length).take_while(|next| *next == iteration).count();
         (times > 1).then_some(Body { first, length, times })
     })
 }
 
-/// True for what moves pointers, counts and branches, and does not touch memory.
+/// True for instructions that only update pointers and counters or branch, without accessing memory.
 #[must_use]
 pub fn is_housekeeping(instruction: &Instruction) -> bool {
     let form = Form::of(instruction);
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_fold_and_what_stands_alone_stays() {
+    fn iterations_are_folded_and_other_steps_are_kept() {
         let steps = [0, 1, 2, 3, 2, 3, 2, 3, 4, 5];
         let expected = [
             Body { first: 0, length: 2, times: 1 },

@@ -1,34 +1,34 @@
-//! The form of an instruction: its mnemonic and what kind each operand is, which is all that its latency depends on.
+//! The form of an instruction, which determines its latencies: the mnemonic and the kind of each operand.
 //!
-//! `adc rax, [rdi + 8]` and `adc rdx, [rsi]` have one form, `adc r64, m64`. What a form keeps apart is what CPUs keep
-//! apart: the width of registers and of memory, a shift by `cl`, an immediate of zero (Haswell's `adc r, 0`), the
-//! parts of an address that `lea` computes, and whether a vector instruction is masked and how.
+//! `adc rax, [rdi + 8]` and `adc rdx, [rsi]` have the same form, `adc r64, m64`. Forms distinguish what CPUs
+//! distinguish: the width of registers and memory, shifts by `cl`, an immediate of zero (Haswell's `adc r,
+//! 0`), the parts of an address that `lea` computes, and the masking of vector instructions.
 
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use std::fmt;
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Operand {
-    /// A general register of that many bits.
+    /// A general register of this many bits.
     General(u16),
     /// `ah`, `bh`, `ch` or `dh`.
     HighByte,
-    /// `cl` as the count of a shift.
+    /// `cl` as a shift count.
     Count,
-    /// A vector register of that many bits.
+    /// A vector register of this many bits.
     Vector(u16),
     /// A mask register.
     Mask,
-    /// Memory of that many bits; 0 where the instruction does not say.
+    /// Memory of this many bits; 0 if the instruction does not specify them.
     Memory(u16),
     /// An address that `lea` computes.
     Address {
-        /// A base register, and an index register.
+        /// The number of registers: base and index.
         registers: u8,
-        /// The index is scaled.
+        /// True if the index is scaled.
         scaled: bool,
-        /// A displacement is added.
+        /// True if there is a displacement.
         displaced: bool,
     },
     /// The immediate zero.
@@ -42,7 +42,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// What operand `index` of the instruction is.
+    /// The kind of operand `index` of the instruction.
     #[must_use]
     pub fn of(instruction: &Instruction, index: u32) -> Operand {
         match instruction.op_kind(index) {
@@ -60,10 +60,12 @@ impl Operand {
             | OpKind::NearBranch64
             | OpKind::FarBranch16
             | OpKind::FarBranch32 => Operand::Target,
-            kind if is_immediate(kind) && instruction.immediate(index) == 0 => Operand::Zero,
-            kind if is_immediate(kind) => Operand::Immediate,
-            // Memory, and the string instructions' implicit memory.
-            _ => Operand::Memory((instruction.memory_size().size() * 8) as u16),
+            _ => match instruction.try_immediate(index) {
+                Ok(0) => Operand::Zero,
+                Ok(_) => Operand::Immediate,
+                // Memory, including the implicit memory of string instructions.
+                Err(_) => Operand::Memory((instruction.memory_size().size() * 8) as u16),
+            },
         }
     }
 
@@ -80,7 +82,7 @@ impl Operand {
         }
     }
 
-    /// True for memory that is read or written, an address computed by `lea` not included.
+    /// True for memory that is read or written, but not for an address computed by `lea`.
     #[must_use]
     pub const fn is_memory(self) -> bool {
         matches!(self, Operand::Memory(_))
@@ -117,18 +119,18 @@ impl fmt::Display for Operand {
     }
 }
 
-/// How a vector instruction uses a mask.
+/// The masking of a vector instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Masking {
-    /// Not at all.
+    /// No mask.
     None,
-    /// Elements left out keep what the destination held.
+    /// Masked elements keep the destination's values.
     Merging,
-    /// Elements left out become zero.
+    /// Masked elements become zero.
     Zeroing,
 }
 
-/// True for stores that bypass the caches.
+/// True for non-temporal stores.
 pub(crate) fn is_non_temporal(mnemonic: Mnemonic) -> bool {
     use Mnemonic as M;
     matches!(
@@ -146,14 +148,14 @@ pub(crate) fn is_non_temporal(mnemonic: Mnemonic) -> bool {
     )
 }
 
-/// Mnemonic and operand kinds.
+/// A mnemonic with its operand kinds.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Form {
     /// The mnemonic.
     pub mnemonic: Mnemonic,
     /// The explicit operands, destination first.
     pub operands: Vec<Operand>,
-    /// Masking of the first operand.
+    /// The masking of the first operand.
     pub masking: Masking,
 }
 
@@ -170,19 +172,19 @@ impl Form {
         Form { mnemonic: instruction.mnemonic(), operands, masking }
     }
 
-    /// The mnemonic in small letters.
+    /// The mnemonic in lower case.
     #[must_use]
     pub fn mnemonic_name(&self) -> String {
         format!("{:?}", self.mnemonic).to_lowercase()
     }
 
-    /// The place of the operand that is memory, if there is one.
+    /// The index of the memory operand, if there is one.
     #[must_use]
     pub fn memory(&self) -> Option<usize> {
         self.operands.iter().position(|operand| operand.is_memory())
     }
 
-    /// An operand as printed in this form: its kind, and which one where several are of that kind.
+    /// The name of an operand as printed: its kind, numbered if earlier operands are of the same kind.
     pub(crate) fn operand_name(&self, index: usize) -> String {
         let Some(operand) = self.operands.get(index) else { return format!("op{}", index + 1) };
         match self.operands[..index].iter().filter(|other| *other == operand).count() {
@@ -207,22 +209,7 @@ impl fmt::Display for Form {
     }
 }
 
-fn is_immediate(kind: OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::Immediate8
-            | OpKind::Immediate8_2nd
-            | OpKind::Immediate16
-            | OpKind::Immediate32
-            | OpKind::Immediate64
-            | OpKind::Immediate8to16
-            | OpKind::Immediate8to32
-            | OpKind::Immediate8to64
-            | OpKind::Immediate32to64
-    )
-}
-
-/// True for shifts and rotates, whose count in `cl` may be zero and then leaves the flags alone.
+/// True for shifts and rotates, which leave the flags unchanged if the count in `cl` is zero.
 pub(crate) fn is_shift(mnemonic: Mnemonic) -> bool {
     use Mnemonic as M;
     matches!(

@@ -1,13 +1,13 @@
-//! The dependency graph: which value waits for which, and how long.
+//! The dependency graph: which value depends on which, and with what latency.
 //!
-//! A vertex is a value: an input, what one output of an instruction gives, or a choice between values where control
-//! flow meets (which costs nothing: branches are predicted). An edge says that the one waits for the other through
-//! a register, a flag or memory, and for how many cycles. Vertices are made in the order of execution, so the graph
-//! has no cycle and the longest path is found in one pass; what a loop carries from one iteration to the next
-//! is found by laying two iterations one after the other (see [`recurrence`](crate::recurrence)).
+//! A vertex is a value: an input, an output of an instruction, or a choice between values where control flow
+//! merges (at no cost, because branches are assumed to be predicted). An edge is a dependency through a
+//! register, a flag or memory, with its cycles. Vertices are added in execution order, so the graph is
+//! acyclic and one pass finds the longest path. Loop-carried dependencies are found from two consecutive
+//! iterations (see [`recurrence`](crate::recurrence)).
 //!
-//! Memory: a load waits for an earlier store whose address is the same expression (the same root values plus
-//! constants), or the same address where a trace gives addresses. Other stores are taken to be elsewhere.
+//! Memory: a load depends on an earlier store if both addresses are the same expression (the same roots plus
+//! constants), or the same address in a trace. Other stores are assumed not to alias.
 
 use crate::effects::{Effects, Location, Memory};
 use crate::latencies::Latencies;
@@ -15,24 +15,24 @@ use crate::latency::{Key, Latency, Port};
 use crate::symbol::{Address, Symbols};
 use std::collections::{BTreeMap, HashMap};
 
-/// A vertex's number.
+/// The index of a vertex.
 pub type VertexId = usize;
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Vertex {
-    /// What a location held at the beginning.
+    /// The initial value of a location.
     Input(Location),
-    /// What an instruction gives: its place in the order of steps, and the output.
+    /// An output of an instruction.
     Value {
-        /// Which step.
+        /// The step in execution order.
         step: usize,
-        /// Which instruction of the function.
+        /// The instruction, as an index into the function.
         instruction: usize,
-        /// Which of its outputs.
+        /// The output.
         port: Port,
     },
-    /// One of several values, by the block where they meet.
+    /// One of several values, in a block where they merge.
     Choice {
         /// The block.
         block: usize,
@@ -41,7 +41,7 @@ pub enum Vertex {
     },
 }
 
-/// What a dependence goes through.
+/// The medium of a dependency.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Via {
     /// A register or flag.
@@ -50,40 +50,40 @@ pub enum Via {
     Memory,
 }
 
-/// A dependence.
+/// A dependency.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Edge {
-    /// What is waited for.
+    /// The value that is waited for.
     pub from: VertexId,
-    /// How long, in core cycles.
+    /// The latency, in core cycles.
     pub cycles: f64,
-    /// Through what.
+    /// The register, flag or memory that carries it.
     pub via: Via,
 }
 
-/// The rules that latencies are taken by.
+/// The rules for latencies.
 #[derive(Clone, Copy, Debug)]
 pub struct Model<'a> {
-    /// The numbers.
+    /// The latencies.
     pub latencies: &'a Latencies,
-    /// Moves between registers cost nothing.
+    /// True if moves between registers are free.
     pub eliminates_moves: bool,
 }
 
-/// Values and what they wait for.
+/// Values and their dependencies.
 #[derive(Debug, Default)]
 pub struct Graph {
-    /// The values, in an order in which nothing waits for a later one, inputs excepted.
+    /// The values. Except for inputs, each comes after those that it depends on.
     pub vertices: Vec<Vertex>,
-    /// By vertex: what it waits for.
+    /// The dependencies of each vertex.
     pub incoming: Vec<Vec<Edge>>,
-    /// The inputs used.
+    /// The vertices of the inputs that are used.
     pub inputs: BTreeMap<Location, VertexId>,
-    /// Steps whose load overlaps an earlier store without lying in it.
+    /// Steps with a load that only partly overlaps an earlier store.
     pub blocked_forwards: Vec<usize>,
 }
 
-/// A store that later loads may read.
+/// A store that later loads may read from.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Stored {
     place: Address,
@@ -92,35 +92,35 @@ struct Stored {
     is_on_stack: bool,
 }
 
-/// Stores that are remembered where several states must be; a CPU's store queue is about as long.
+/// Stores remembered if several states must hold them; about as many as a CPU's store queue holds.
 const STORE_QUEUE: usize = 64;
-/// Stores of a trace that are remembered: what they hold may be loaded long after it has left the queue.
+/// Stores remembered in a trace: their data may be loaded long after they have left the queue.
 const STORES_OF_TRACE: usize = 8192;
 const UNTOUCHED: VertexId = VertexId::MAX;
 
-/// What every location holds at some point of the code.
+/// The value of each location at some point of the code.
 #[derive(Clone, Debug)]
 pub struct MachineState {
     values: Vec<VertexId>,
-    /// What is known of the registers as numbers.
+    /// The symbolic values of the registers.
     pub symbols: Symbols,
     stores: Vec<Stored>,
 }
 
 impl MachineState {
-    /// Nothing was touched yet.
+    /// The initial state: every location holds its input.
     #[must_use]
     pub fn new() -> MachineState {
         MachineState { values: vec![UNTOUCHED; Location::COUNT], symbols: Symbols::new(), stores: Vec::new() }
     }
 
-    /// The value that a location holds; `None` if it was never written.
+    /// The value of a location; `None` if it was never written.
     #[must_use]
     pub fn value(&self, location: Location) -> Option<VertexId> {
         Some(self.values[location.index()]).filter(|vertex| *vertex != UNTOUCHED)
     }
 
-    /// Stores not known to lie on the stack.
+    /// The stores, except those known to be on the stack.
     pub fn stores(&self) -> impl Iterator<Item = VertexId> {
         self.stores.iter().filter(|stored| !stored.is_on_stack).map(|stored| stored.vertex)
     }
@@ -132,19 +132,19 @@ impl Default for MachineState {
     }
 }
 
-/// Puts a graph together.
+/// Builds a graph step by step.
 pub struct Builder<'a> {
     model: Model<'a>,
     /// The graph so far.
     pub graph: Graph,
-    /// The latencies requested.
+    /// The latencies that were used.
     pub used: HashMap<Key, Latency>,
-    /// The memory operands met: which instruction, which operand, and its address.
+    /// The memory operands seen: instruction, operand and address.
     pub places: Vec<(usize, usize, Address)>,
-    /// Where the stack lies, for addresses that a trace gives.
+    /// The address range of the stack, for the addresses of a trace.
     stack: std::ops::Range<u64>,
     steps: usize,
-    meetings: usize,
+    merges: usize,
     most_stores: usize,
 }
 
@@ -159,12 +159,12 @@ impl<'a> Builder<'a> {
             places: Vec::new(),
             stack: 0..0,
             steps: 0,
-            meetings: 0,
+            merges: 0,
             most_stores: STORE_QUEUE,
         }
     }
 
-    /// A graph of one path alone, with the stack where a trace found it.
+    /// A graph of a trace, with the address range of its stack.
     #[must_use]
     pub fn of_trace(model: Model<'a>, stack: std::ops::Range<u64>) -> Builder<'a> {
         Builder { stack, most_stores: STORES_OF_TRACE, ..Builder::new(model) }
@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
         if let Some(vertex) = state.value(location) {
             return vertex;
         }
-        // A high byte that was not written is part of its register's previous value.
+        // A high byte that was never written is part of the register's initial value.
         let location = location.whole();
         if let Some(vertex) = self.graph.inputs.get(&location) {
             return *vertex;
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
         cycles
     }
 
-    /// Adds an instruction. `addresses` are those of its memory operands, where a trace gives them.
+    /// Adds an instruction. `addresses` are the addresses of its memory operands, if a trace gives them.
     pub fn step(
         &mut self,
         state: &mut MachineState,
@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
             .iter()
             .map(|(location, port)| (self.value(state, *location), *location, *port))
             .collect();
-        // A register written as a whole is one value, its high byte included.
+        // A register written as a whole is one value, including its high byte.
         let known: Vec<VertexId> = inputs
             .iter()
             .filter(|(_, location, _)| !location.is_high())
@@ -247,12 +247,12 @@ impl<'a> Builder<'a> {
         for to in outputs {
             let mut incoming: Vec<Edge> = Vec::new();
             for (from, location, port) in &inputs {
-                if goes_through(*port, to) {
+                if depends(*port, to) {
                     let cycles = self.cycles(effects, *port, to);
                     add(&mut incoming, Edge { from: *from, cycles, via: Via::Location(*location) });
                 }
             }
-            if goes_through(Port::Memory, to) {
+            if depends(Port::Memory, to) {
                 for from in &forwarded {
                     let cycles = self.cycles(effects, Port::Memory, to);
                     add(&mut incoming, Edge { from: *from, cycles, via: Via::Memory });
@@ -278,7 +278,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The stores that the loads of a step read.
+    /// The stores that the loads of a step read from.
     fn forwarded(
         &mut self,
         state: &MachineState,
@@ -303,7 +303,7 @@ impl<'a> Builder<'a> {
         found
     }
 
-    /// What holds where several paths meet, at the beginning of a block.
+    /// The state at the start of a block where several paths merge.
     pub fn merge(&mut self, block: usize, states: &[&MachineState]) -> MachineState {
         let [first, rest @ ..] = states else { return MachineState::new() };
         let mut merged = (*first).clone();
@@ -340,14 +340,14 @@ impl<'a> Builder<'a> {
         }
         let excess = merged.stores.len().saturating_sub(STORE_QUEUE);
         merged.stores.drain(..excess);
-        self.meetings += 1;
+        self.merges += 1;
         merged.symbols =
-            Symbols::merge(self.meetings, &states.iter().map(|state| &state.symbols).collect::<Vec<_>>());
+            Symbols::merge(self.merges, &states.iter().map(|state| &state.symbols).collect::<Vec<_>>());
         merged
     }
 }
 
-/// Adds an edge, the longer one where there are two between the same vertices through the same thing.
+/// Adds an edge; of two edges between the same vertices through the same location, the longer is kept.
 fn add(edges: &mut Vec<Edge>, edge: Edge) {
     match edges.iter_mut().find(|known| known.from == edge.from && known.via == edge.via) {
         Some(known) => known.cycles = known.cycles.max(edge.cycles),
@@ -355,14 +355,15 @@ fn add(edges: &mut Vec<Edge>, edge: Edge) {
     }
 }
 
-/// What the stack engine does to the stack pointer is apart from what a push or pop moves.
-pub(crate) fn goes_through(from: Port, to: Port) -> bool {
+/// False between the stack pointer and other operands: the stack engine updates it separately from the data
+/// of a push or pop.
+pub(crate) fn depends(from: Port, to: Port) -> bool {
     let is_stack = |port| port == Port::Implicit(iced_x86::Register::RSP);
     is_stack(from) == is_stack(to)
 }
 
 impl Graph {
-    /// The longest path from one vertex to each: cycles, or `None` where there is no path.
+    /// The longest paths from one vertex to all others.
     #[must_use]
     pub fn longest_from(&self, source: VertexId) -> Paths {
         let mut paths =
@@ -384,13 +385,13 @@ impl Graph {
 /// Longest paths from one vertex.
 #[derive(Debug)]
 pub struct Paths {
-    /// By vertex: the cycles of the longest path to it.
+    /// The cycles of the longest path to each vertex; `None` if there is no path.
     pub cycles: Vec<Option<f64>>,
     before: Vec<Option<Edge>>,
 }
 
 impl Paths {
-    /// The vertices of the longest path to this one, the source first, each with the edge that leads to it.
+    /// The longest path to a vertex: the vertices from the source on, each with the edge that leads to it.
     #[must_use]
     pub fn to(&self, vertex: VertexId) -> Vec<(VertexId, Option<Edge>)> {
         let mut path = vec![(vertex, self.before[vertex])];

@@ -1,4 +1,4 @@
-//! Where machine code is taken from: bytes in hexadecimal, an object file, or the running program's own file.
+//! Sources of machine code: hexadecimal bytes, an object file, or the file of the running program.
 
 use crate::error::ChainError;
 #[cfg(target_os = "linux")]
@@ -14,33 +14,33 @@ use std::sync::Arc;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 
-/// Code longer than this is refused.
+/// The largest amount of code that is accepted, in bytes.
 pub const MOST_BYTES: usize = 64 << 10;
 
-/// A stretch of code at its address.
+/// A section of code at its address.
 #[derive(Clone, Debug)]
 struct Section {
     address: u64,
     bytes: Vec<u8>,
 }
 
-/// Code, and where the piece in question begins.
+/// Code with an entry point.
 #[derive(Clone, Debug)]
 pub struct Image {
     sections: Arc<[Section]>,
-    /// Bytes that a linker has yet to fill in, by address.
+    /// Addresses of bytes that a linker has yet to fill in.
     relocated: BTreeSet<u64>,
     entry: u64,
 }
 
-/// The numbers of 64-bit relocatable files begin at 0 in every section; apart, so that none is mistaken for another.
+/// In 64-bit relocatable files the addresses of every section begin at 0; this distance keeps them apart.
 const SECTION_STEP: u64 = 1 << 32;
 
 impl Image {
-    /// Reads `48 03 17 c3`; white space, commas and `0x` are passed over.
+    /// Parses bytes such as `48 03 17 c3`; white space, commas and `0x` are ignored.
     ///
     /// # Errors
-    /// A character that is not a digit, half a byte, nothing, or too much.
+    /// An invalid character, an odd number of digits, or no or too many bytes.
     pub fn from_hex(text: &str) -> Result<Image, ChainError> {
         let mut digits = Vec::new();
         let cleaned = text.replace("0x", "  ").replace("\\x", "  ");
@@ -57,7 +57,7 @@ impl Image {
         Image::from_bytes(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
     }
 
-    /// Bytes, of which the first begins the code.
+    /// Code from bytes; the entry point is the first.
     ///
     /// # Errors
     /// No bytes, or too many.
@@ -75,16 +75,16 @@ impl Image {
         }
     }
 
-    /// The function of that name in an object file, a shared object or a program.
+    /// The function called `symbol` in an object file, a shared object or a program.
     ///
     /// # Errors
-    /// A file that is none, of another architecture, or without that function.
+    /// An unreadable file, another architecture, or an unknown function.
     pub fn from_object(path: &Path, symbol: &str) -> Result<Image, ChainError> {
         let file = path.display().to_string();
         let unreadable = |reason: String| ChainError::Object { file: file.clone(), reason };
         let data = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
         let object = object::File::parse(&*data)
-            .map_err(|error| unreadable(format!("not an object file that can be read ({error})")))?;
+            .map_err(|error| unreadable(format!("not a readable object file ({error})")))?;
         if object.architecture() != object::Architecture::X86_64 {
             let found = format!("{:?}", object.architecture());
             return Err(ChainError::Architecture { file, found });
@@ -126,35 +126,35 @@ impl Image {
         Ok(Image { sections: sections.into(), relocated, entry })
     }
 
-    /// The function of the running program at that address, read from the program's file.
+    /// The function of the running program at this address, read from the program's file.
     ///
     /// # Errors
-    /// Where the program's file cannot be read, or the address lies in none of its code.
+    /// If the program's file cannot be read or the address is not in its code.
     #[cfg(target_os = "linux")]
     pub fn from_this_program(address: u64) -> Result<Image, ChainError> {
-        // Whoever asks for one function asks for hundreds.
+        // Cached: callers ask for hundreds of functions.
         static OWN: OnceLock<Result<Program, String>> = OnceLock::new();
         let unreadable = |reason: String| ChainError::Object { file: "this program".to_owned(), reason };
         let program =
             OWN.get_or_init(Program::read_own).as_ref().map_err(|error| unreadable(error.clone()))?;
         let mapping = mapping_of(address)
-            .ok_or_else(|| unreadable(format!("no mapping of its code holds {address:#x}")))?;
+            .ok_or_else(|| unreadable(format!("{address:#x} is in no mapping of its code")))?;
         let in_file = mapping.offset + (address - mapping.start);
         let entry =
-            program.address_of(in_file).ok_or_else(|| unreadable("no segment for its code".to_owned()))?;
+            program.address_of(in_file).ok_or_else(|| unreadable("its code is in no segment".to_owned()))?;
         if program.sizes.get(&entry).is_some_and(|size| *size > MOST_BYTES as u64) {
             return Err(ChainError::TooLong { offset: MOST_BYTES as u64, limit: MOST_BYTES });
         }
         Ok(Image { sections: Arc::clone(&program.sections), relocated: BTreeSet::new(), entry })
     }
 
-    /// Where the code begins.
+    /// The address of the first instruction.
     #[must_use]
     pub fn entry(&self) -> u64 {
         self.entry
     }
 
-    /// Up to 15 bytes from an address on; empty where no code is.
+    /// Up to 15 bytes at an address; empty if there is no code.
     #[must_use]
     pub fn at(&self, address: u64) -> &[u8] {
         let found = self.sections.iter().find(|section| {
@@ -173,14 +173,14 @@ impl Image {
     }
 }
 
-/// The running program, as its file says.
+/// The file of the running program.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 struct Program {
     sections: Arc<[Section]>,
-    /// Which part of the file each segment is, and the address of its first byte.
+    /// The file range of each segment, and the address of its first byte.
     segments: Vec<(Range<u64>, u64)>,
-    /// Bytes of each function, by address.
+    /// The size of each function in bytes, by address.
     sizes: HashMap<u64, u64>,
 }
 
@@ -209,7 +209,7 @@ impl Program {
         Ok(Program { sections: sections.into(), segments: segments.collect(), sizes })
     }
 
-    /// The address that the file gives to the byte at an offset: its segment says what was added to all addresses.
+    /// The address of the byte at a file offset, from its segment.
     fn address_of(&self, in_file: u64) -> Option<u64> {
         let (part, address) = self.segments.iter().find(|(part, _)| part.contains(&in_file))?;
         Some(address + (in_file - part.start))
@@ -222,7 +222,7 @@ struct Mapping {
     offset: u64,
 }
 
-/// The executable mapping of this program's file that holds the address.
+/// The executable mapping of this program's file that contains the address.
 #[cfg(target_os = "linux")]
 fn mapping_of(address: u64) -> Option<Mapping> {
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();

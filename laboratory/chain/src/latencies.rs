@@ -1,31 +1,32 @@
-//! How long each input of an instruction takes to each of its outputs, and where that number comes from.
+//! The latency from each input of an instruction to each of its outputs, and its source.
 //!
-//! A latency is of a [`Key`]: the [`Form`] of the instruction, the input and the output, for example `adc r64, r64:
-//! flags -> r64` or `adc r64, m64: address -> r64`. [`Latencies::of`] answers for every key: with
+//! A latency belongs to a [`Key`]: the [`Form`] of the instruction, the input and the output, for example
+//! `adc r64, r64: flags -> r64` or `adc r64, m64: address -> r64`. [`Latencies::of`] has an answer for every
+//! key. It uses, in this order:
 //!
-//! 1. what was measured on this machine;
-//! 2. else what the [`Table`] of the microarchitecture says, with its citation;
-//! 3. for an instruction with a memory operand, the latency of the load plus that of the same instruction between
-//!    registers;
-//! 4. else an assumption, which says that it is one.
+//! 1. a measurement on this machine;
+//! 2. the [`Table`] of the microarchitecture, with its citation;
+//! 3. for an instruction with a memory operand, the latency of the load plus that of the same instruction
+//!    between registers;
+//! 4. an assumption, marked as such.
 //!
-//! # How a measurement plugs in
-//! After a measurement, [`Latencies::overlay`] takes pairs of `Key` and cycles; from then on they take precedence
-//! over the table, and [`Source::Measured`] says so in every output. The keys that a piece of code needs are in
-//! [`Analysis::latencies`](crate::Analysis::latencies), each with the latency that was used; a `Key` is plain data,
-//! from which the instruction can be assembled again (`key.form.mnemonic`, `key.form.operands`). So a calibration is
-//! a function `fn(&[Key]) -> Vec<(Key, f64)>`, and it need not know of tables, nor this module of executable
-//! mappings.
+//! # Adding measurements
+//! [`Latencies::overlay`] takes pairs of `Key` and cycles, which from then on take precedence over the table;
+//! every output marks them as [`Source::Measured`]. [`Analysis::latencies`](crate::Analysis::latencies) lists
+//! the keys that a piece of code needs, each with the latency that was used. A `Key` is plain data, from
+//! which the instruction can be assembled again (`key.form.mnemonic`, `key.form.operands`). A calibration is
+//! therefore a function `fn(&[Key]) -> Vec<(Key, f64)>` that does not depend on tables, and this module does
+//! not depend on executable mappings.
 //!
-//! Conventions that a measurement must keep:
-//! - `address -> X` is from the register that an address is made of to the result: load-to-use, and with it the
-//!   operation that takes the loaded value.
-//! - `X -> memory`, of an instruction that stores, is the whole way from the register through a forwarded store to
-//!   the register of a plain load of the same width: forwarding is charged to the store, and `memory -> X` of a
-//!   plain load is 0.
-//! - `flags` is any one flag; where flags differ in latency the key names the carry and the others alike.
-//! - An eliminated move, a zero idiom, a call and whatever is not modelled are not requested at all: the graph
-//!   knows them.
+//! Conventions for measurements:
+//! - `address -> X` is the latency from a register of the address to the result: load-to-use, plus the
+//!   operation on the loaded value.
+//! - `X -> memory`, of an instruction that stores, is the latency of the whole path from the register through
+//!   a forwarded store to the register of a plain load of the same width. Forwarding counts towards the
+//!   store, and `memory -> X` of a plain load is 0.
+//! - `flags` is any one flag. If flags differ in latency, the key stands for the carry and for the others.
+//! - Eliminated moves, zeroing idioms, calls and instructions that are not modelled are never requested; the
+//!   graph handles them.
 
 use crate::form::{Form, Masking, Operand};
 use crate::latency::{Key, Latency, Port, Source};
@@ -33,7 +34,7 @@ use crate::table::Table;
 use iced_x86::Mnemonic;
 use std::collections::HashMap;
 
-/// Every latency: what was measured, over a table.
+/// The latencies of a table, with measurements on top.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     table: &'static Table,
@@ -41,7 +42,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// The table alone.
+    /// The latencies of a table.
     #[must_use]
     pub fn of_table(table: &'static Table) -> Latencies {
         Latencies { table, measured: HashMap::new() }
@@ -53,7 +54,7 @@ impl Latencies {
         self.table
     }
 
-    /// Puts measured latencies, in core cycles, over the table.
+    /// Adds measured latencies, in core cycles, which take precedence over the table.
     pub fn overlay(&mut self, measured: impl IntoIterator<Item = (Key, f64)>) {
         self.measured.extend(measured);
     }
@@ -71,8 +72,7 @@ impl Latencies {
         }
     }
 
-    /// An instruction with a memory operand does what a load, the same instruction between registers and, if it
-    /// writes memory, a store do.
+    /// The sum of a load, of the same instruction between registers and, if memory is written, of a store.
     fn composed(&self, key: &Key) -> Option<Latency> {
         let memory = key.form.memory()?;
         let register = loaded_into(&key.form, memory);
@@ -112,12 +112,12 @@ fn loaded_into(form: &Form, memory: usize) -> Operand {
     }
 }
 
-/// The plain load that an instruction with that memory operand begins with.
+/// The plain load that is part of an instruction with this memory operand.
 pub(crate) fn plain_load(form: &Form, memory: usize) -> Key {
     load_key(loaded_into(form, memory), form.operands[memory])
 }
 
-/// The plain load into such a register.
+/// The plain load into this register.
 fn load_key(register: Operand, memory: Operand) -> Key {
     let mnemonic = match (register, memory) {
         (Operand::Vector(_), Operand::Memory(32)) => Mnemonic::Vmovd,
@@ -129,14 +129,14 @@ fn load_key(register: Operand, memory: Operand) -> Key {
     Key { form, from: Port::Address, to: Port::Operand(0) }
 }
 
-/// The plain store of such a register.
+/// The plain store of this register.
 fn store_key(register: Operand, memory: Operand) -> Key {
     let mut key = load_key(register, memory);
     key.form.operands.reverse();
     Key { form: key.form, from: Port::Operand(1), to: Port::Memory }
 }
 
-/// True for an instruction that only moves.
+/// True for instructions that only move data.
 fn is_move(form: &Form) -> bool {
     let name = form.mnemonic_name();
     name.starts_with("mov") || name.starts_with("vmov") || name.starts_with("kmov")

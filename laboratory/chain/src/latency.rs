@@ -1,4 +1,4 @@
-//! A latency: of which input to which output of which instruction, how long, and where the number comes from.
+//! Latencies of an instruction from one input to one output, with their sources.
 
 use crate::form::Form;
 use iced_x86::Register;
@@ -8,31 +8,33 @@ use std::fmt;
 /// An input or output of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Port {
-    /// An explicit operand, counted from 0, that is a register.
+    /// A register that is an explicit operand, counted from 0.
     Operand(u8),
-    /// A register that the instruction uses without naming it: `rdx` of `mul`, the mask of a masked instruction.
+    /// A register that the instruction uses implicitly, such as `rdx` of `mul` or the mask of a masked
+    /// instruction.
     Implicit(Register),
     /// A flag.
     Flags,
     /// The registers of the memory operand's address.
     Address,
-    /// What the memory operand holds.
+    /// The contents of the memory operand.
     Memory,
 }
 
-/// One way through an instruction.
+/// A path through an instruction.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Key {
     /// The instruction.
     pub form: Form,
-    /// What is waited for.
+    /// The input.
     pub from: Port,
-    /// What then becomes ready.
+    /// The output.
     pub to: Port,
 }
 
 impl Key {
-    /// True for what pushes, calls and returns do to the stack pointer, which CPUs do apart.
+    /// True for updates of the stack pointer by pushes, pops, calls and returns, which CPUs handle
+    /// separately.
     #[must_use]
     pub fn is_of_stack_pointer(&self) -> bool {
         self.to == Port::Implicit(Register::RSP)
@@ -61,21 +63,21 @@ impl Serialize for Key {
     }
 }
 
-/// Where a latency comes from.
+/// The source of a latency.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// Measured on this machine, in this run or an earlier one.
+    /// Measured on this machine, in this or an earlier run.
     Measured,
-    /// A table, with the citation.
+    /// A table; holds the citation.
     Table(String),
-    /// Nobody says: a guess, and why that one.
+    /// An assumption; holds the reason for it.
     Assumed(String),
-    /// A sum: a load or a store, and the operation on its register.
+    /// The sum of a load or store and of the operation on registers.
     Sum(Box<[Source; 2]>),
 }
 
 impl Source {
-    /// True if any part is a guess.
+    /// True if any part is an assumption.
     #[must_use]
     pub fn is_assumed(&self) -> bool {
         match self {
@@ -84,10 +86,8 @@ impl Source {
             Source::Sum(parts) => parts.iter().any(Source::is_assumed),
         }
     }
-}
 
-impl Source {
-    /// The sources of a sum, or the one that it is.
+    /// The parts of a sum, or the source itself.
     #[must_use]
     pub fn parts(&self) -> Vec<&Source> {
         match self {
@@ -115,11 +115,11 @@ impl Serialize for Source {
     }
 }
 
-/// A latency and where it comes from.
+/// A latency and its source.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Latency {
     /// Core cycles.
     pub cycles: f64,
-    /// Who says so.
+    /// The source.
     pub source: Source,
 }

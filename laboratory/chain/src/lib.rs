@@ -1,12 +1,12 @@
-//! From machine code to its dependency graph, its critical chain, and the bounds that follow from them.
+//! The dependency graph of machine code, its critical chain, and the bounds on its speed.
 //!
-//! [`image`] (bytes) → [`decode`] (instructions that branches reach) → [`effects`] (what each waits for and makes) →
-//! [`graph`] (which value waits for which, by [`latency`]) → [`analysis`] (longest paths, what loops carry,
+//! [`image`] (bytes) → [`decode`] (reachable instructions) → [`effects`] (inputs and outputs of each) →
+//! [`graph`] (dependencies, weighted by [`latency`]) → [`analysis`] (longest paths, loop-carried chains,
 //! throughput).
 //!
-//! It answers why a routine cannot be faster than it is, and what would have to be cut: a measurement below the bound says
-//! that a number in the tables is wrong. How calls overlap is simulated over what they execute ([`window`]); cache misses and
-//! mispredicted branches are in neither.
+//! The bounds show why a routine cannot be faster than it is and which dependency would have to be cut. A
+//! measurement below a bound means that a number in the tables is wrong. [`window`] simulates how calls
+//! overlap, from the instructions that they execute. Cache misses and mispredicted branches are not modelled.
 
 pub mod analysis;
 pub mod blocks;

@@ -1,9 +1,9 @@
-//! What a CPU renames as one: a general register with all its widths, a high byte where it is apart, a vector
-//! register, a mask register, one flag.
+//! The units of register renaming: a general register in all its widths, a high byte where it is renamed
+//! separately, a vector register, a mask register, or a flag.
 
 use iced_x86::{Register, RflagsBits};
 
-/// What is renamed as one.
+/// A unit of register renaming.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Location(u8);
 
@@ -23,12 +23,12 @@ pub(crate) const FLAGS: [(u32, &str); 7] = [
 ];
 
 impl Location {
-    /// How many there are.
+    /// The number of locations.
     pub const COUNT: usize = FLAG as usize + FLAGS.len();
     /// The stack pointer.
     pub const RSP: Location = Location(GENERAL + 4);
 
-    /// The location of a register, in full; `None` for those that are not followed (segments, x87).
+    /// The location of a register in full; `None` for registers that are not tracked (segments, x87).
     #[must_use]
     pub fn of(register: Register) -> Option<Location> {
         let full = register.full_register();
@@ -43,41 +43,41 @@ impl Location {
         }
     }
 
-    /// Where `ah`, `ch`, `dh`, `bh` are, if they are renamed apart.
+    /// The location of the register's high byte (`ah`, `ch`, `dh`, `bh`) where it is renamed separately.
     pub(crate) fn high(register: Register) -> Option<Location> {
         let number = register.full_register().number();
         (register.full_register().is_gpr() && number < 4).then(|| Location(HIGH + number as u8))
     }
 
-    /// The location of the flag of that name.
+    /// The location of the flag called `name`.
     pub(crate) fn of_flag(name: &str) -> Location {
         let place = FLAGS.iter().position(|(_, known)| *known == name).unwrap_or(0);
         Location(FLAG + place as u8)
     }
 
-    /// Its place among all.
+    /// Its index among all locations.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The location at a place.
+    /// The location with this index.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the index is out of range.
     #[must_use]
     pub fn at(index: usize) -> Location {
         assert!(index < Location::COUNT);
         Location(index as u8)
     }
 
-    /// True for a high byte that is renamed apart.
+    /// True for a separately renamed high byte.
     #[must_use]
     pub const fn is_high(self) -> bool {
         self.0 >= HIGH && self.0 < VECTOR
     }
 
-    /// The register that a high byte is part of; any other location is itself.
+    /// The register that a high byte is part of; other locations are returned unchanged.
     #[must_use]
     pub const fn whole(self) -> Location {
         if self.is_high() { Location(GENERAL + (self.0 - HIGH)) } else { self }
@@ -89,13 +89,13 @@ impl Location {
         self.0 >= FLAG
     }
 
-    /// True for a register that a function must leave as it found it.
+    /// True for a register that a function must preserve.
     #[must_use]
     pub const fn is_callee_saved(self) -> bool {
         matches!(self.0, 3 | 4 | 5 | 12..=15)
     }
 
-    /// `rax`, `zmm3`, `k1`, `CF`.
+    /// The name: `rax`, `zmm3`, `k1`, `CF`.
     #[must_use]
     pub fn name(self) -> String {
         const NAMES: [&str; 16] = [

@@ -1,4 +1,4 @@
-//! The bounds of each loop: what it carries, and how fast an iteration can be started.
+//! The bounds of each loop: its carried chain, and its throughput.
 
 use crate::blocks::Blocks;
 use crate::decode::Function;
@@ -9,22 +9,22 @@ use crate::recurrence::{self, Link};
 use crate::throughput::{self, Throughput};
 use std::collections::HashMap;
 
-/// A loop's bounds.
+/// The bounds of a loop.
 #[derive(Debug)]
 pub struct LoopBound {
-    /// Of the first instruction.
+    /// Offset of its first instruction.
     pub offset: i64,
-    /// The instructions, by their place in the function.
+    /// Its instructions, as indices into the function.
     pub instructions: Vec<usize>,
-    /// True if no loop lies in it.
+    /// True if it contains no other loop.
     pub is_innermost: bool,
-    /// Cycles per iteration that the carried chain takes.
+    /// Cycles per iteration of the carried chain.
     pub recurrence_cycles: f64,
-    /// That chain.
+    /// The carried chain.
     pub chain: Vec<Link>,
-    /// The bound by issue and ports, for an iteration that takes every block once.
+    /// The throughput bound of an iteration that executes every block once.
     pub throughput: Throughput,
-    /// How far the memory read (or else written) moves in an iteration.
+    /// The stride of the memory that is read, or else written.
     pub bytes_per_iteration: Option<u64>,
     /// The graph of two iterations.
     pub graph: Graph,
@@ -39,26 +39,26 @@ impl LoopBound {
         self.recurrence_cycles.max(self.throughput.cycles)
     }
 
-    /// Cycles per byte, where it is known how far an iteration moves.
+    /// Cycles per byte, if the stride is known.
     #[must_use]
     pub fn cycles_per_byte(&self) -> Option<f64> {
         self.bytes_per_iteration.map(|bytes| self.cycles() / bytes as f64)
     }
 
-    /// Which bound binds: `recurrence` or `throughput`.
+    /// The larger bound: `recurrence` or `throughput`.
     #[must_use]
     pub fn binding(&self) -> &'static str {
         if self.recurrence_cycles > self.throughput.cycles { "recurrence" } else { "throughput" }
     }
 }
 
-/// Instructions in loops that are analysed; beyond, a note says so.
+/// The most instructions in loops that are analysed; a note reports any loops beyond.
 const MOST_IN_LOOPS: usize = 20_000;
 
-/// Bounds, the latencies requested, and how many loops were left out.
+/// The bounds, the latencies used, and the number of loops left out.
 type LoopsFound = (Vec<LoopBound>, HashMap<Key, Latency>, usize);
 
-/// Analyses the loops, innermost ones first.
+/// Analyses all loops, innermost loops first.
 pub(crate) fn all(function: &Function, effects: &[Effects], blocks: &Blocks, model: Model<'_>) -> LoopsFound {
     let (mut bounds, mut latencies, mut left_out, mut spent) = (Vec::new(), HashMap::new(), 0, 0);
     let mut inner_first: Vec<_> = blocks.loops.iter().collect();

@@ -1,32 +1,32 @@
-//! The longest path from each input to the outputs, and what counts as an output.
+//! The longest path from each input to the outputs, and the choice of outputs.
 
 use crate::effects::Location;
 use crate::graph::{Graph, MachineState, Vertex, VertexId, Via};
 use crate::signature::Signature;
 
-/// One instruction of a path.
+/// An instruction on a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathStep {
     /// The step, in the order of execution.
     pub step: usize,
-    /// The instruction, by its place in the function.
+    /// The instruction, as an index into the function.
     pub instruction: usize,
-    /// Through what it waits for the one before.
+    /// The register, flag or memory through which it depends on the previous step.
     pub via: Via,
-    /// For how long.
+    /// The latency of that dependency.
     pub cycles: f64,
 }
 
 /// The longest path from an input to the outputs.
 #[derive(Clone, Debug)]
 pub struct InputPath {
-    /// What the input is called.
+    /// The name of the input.
     pub name: String,
-    /// The register it comes in.
+    /// Its register.
     pub register: String,
-    /// Cycles, or `None` where no output waits for it.
+    /// The length in cycles; `None` if no output depends on the input.
     pub path_cycles: Option<f64>,
-    /// The output that the path leads to.
+    /// The output at the end of the path.
     pub output: Option<String>,
     /// The instructions on the path.
     pub steps: Vec<PathStep>,
@@ -34,7 +34,7 @@ pub struct InputPath {
     pub vertices: Vec<VertexId>,
 }
 
-/// What the ends of the code leave behind as results.
+/// The outputs: the results that the states at the ends of the code hold.
 pub(crate) fn outputs(signature: &Signature, ends: &[MachineState]) -> Vec<(VertexId, String)> {
     let rax = Location::at(0);
     let vector = Location::of(iced_x86::Register::XMM0);
@@ -60,7 +60,7 @@ pub(crate) fn outputs(signature: &Signature, ends: &[MachineState]) -> Vec<(Vert
         }
     }
     if found.is_empty() {
-        // A piece of code that returns nothing: whatever it leaves in registers.
+        // Code without a result: every caller-saved register that it writes.
         for end in ends {
             for location in (0..Location::COUNT).map(Location::at) {
                 let is_result = !location.is_flag() && !location.is_callee_saved();
@@ -73,14 +73,14 @@ pub(crate) fn outputs(signature: &Signature, ends: &[MachineState]) -> Vec<(Vert
     found
 }
 
-/// The longest path of each argument, in their order, then of every other register that leads to an output.
+/// The longest path of each argument in order, then of every other register that leads to an output.
 pub(crate) fn of_inputs(
     graph: &Graph,
     outputs: &[(VertexId, String)],
     signature: &Signature,
 ) -> Vec<InputPath> {
     let mut found = Vec::new();
-    // Arguments first, in their order; each is there even if nothing waits for it.
+    // An argument is listed even if nothing depends on it.
     let mut locations: Vec<Location> =
         signature.inputs.iter().filter_map(|(register, _)| Location::of(*register)).collect();
     for location in graph.inputs.keys() {
@@ -115,7 +115,7 @@ pub(crate) fn of_inputs(
                 }
             }
         }
-        // Registers of code without a signature that lead nowhere say nothing.
+        // Other registers are listed only if an output depends on them.
         if path.path_cycles.is_some() || !signature.inputs.is_empty() {
             found.push(path);
         }

@@ -1,8 +1,8 @@
-//! What a loop carries from one iteration to the next, and the cycles that this takes: the recurrence bound.
+//! The chain that a loop carries from one iteration to the next, and its cycles: the recurrence bound.
 //!
-//! Two iterations are laid one after the other. Every value of the first that the second waits for is *carried*. The
-//! longest paths from each carried value to the carried values of the next iteration are a matrix in which the
-//! bound is the largest mean weight of a cycle (Karp 1978): cycles per iteration that no reordering avoids.
+//! The graph holds two consecutive iterations. A value of the first that the second depends on is *carried*.
+//! The longest paths from each carried value to those of the next iteration form a matrix; its largest mean
+//! cycle weight (Karp 1978) is the bound: the cycles per iteration that no reordering avoids.
 
 use crate::blocks::{Blocks, Loop};
 use crate::decode::Function;
@@ -11,37 +11,38 @@ use crate::graph::{Builder, Graph, MachineState, Model, Vertex, VertexId, Via};
 use crate::latency::{Key, Latency};
 use std::collections::HashMap;
 
-/// A link of the chain that a loop carries.
+/// A link of a carried chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// The instruction, by its place in the function.
+    /// The instruction, as an index into the function.
     pub instruction: usize,
-    /// Through what it waits for the link before.
+    /// The register, flag or memory through which it depends on the previous link.
     pub via: Via,
-    /// For how long.
+    /// The latency of that dependency.
     pub cycles: f64,
-    /// True if the link before is of the iteration before.
+    /// True if the previous link is in the previous iteration.
     pub is_carried: bool,
 }
 
 /// The recurrence of a loop.
 #[derive(Debug)]
 pub struct Recurrence {
-    /// Cycles per iteration; 0 where nothing is carried.
+    /// Cycles per iteration; 0 if nothing is carried.
     pub cycles: f64,
-    /// The chain that takes them; over several iterations if it alternates.
+    /// The critical chain; it spans several iterations if they alternate.
     pub chain: Vec<Link>,
-    /// How far memory operands move in an iteration, the largest of those read, or else of those written.
+    /// The largest distance by which memory operands move per iteration, of those read or else of those
+    /// written.
     pub stride: Option<u64>,
     /// The graph of two iterations.
     pub graph: Graph,
     /// The first vertex of the second iteration.
     pub second: VertexId,
-    /// The latencies requested.
+    /// The latencies that were used.
     pub used: HashMap<Key, Latency>,
 }
 
-/// Vertices of one iteration, whichever of the two.
+/// The identity of a vertex within an iteration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Role {
     Value(usize, crate::latency::Port),
@@ -77,7 +78,7 @@ pub fn of(
     Recurrence { cycles, chain, stride, graph: builder.graph, second, used: builder.used }
 }
 
-/// One iteration; what holds at the end of each block.
+/// Adds one iteration; returns the state at the end of each block.
 fn iteration(
     builder: &mut Builder<'_>,
     function: &Function,
@@ -120,7 +121,7 @@ fn stride(first: &Places, second: &Places, effects: &[Effects]) -> Option<u64> {
 
 /// The largest mean of a cycle through carried values, and the links of such a cycle.
 fn carried(graph: &Graph, second: VertexId) -> (f64, Vec<Link>) {
-    // Carried values: those of the first iteration that the second waits for.
+    // The carried values: those of the first iteration on which the second depends.
     let mut sources: Vec<VertexId> = graph.incoming[second..]
         .iter()
         .flatten()
@@ -137,8 +138,8 @@ fn carried(graph: &Graph, second: VertexId) -> (f64, Vec<Link>) {
     }
     let targets: Vec<Option<VertexId>> =
         sources.iter().map(|s| role(graph.vertices[*s]).and_then(|r| again.get(&r)).copied()).collect();
-    // Only paths that lie in the second iteration but for their first step: a path within the first would pass
-    // another carried value, and is found as two.
+    // Only paths that lie in the second iteration except for their first step: a path within the first would
+    // pass another carried value and is found as two paths.
     let weight: Vec<Vec<Option<f64>>> = sources
         .iter()
         .map(|source| {
@@ -156,17 +157,13 @@ fn carried(graph: &Graph, second: VertexId) -> (f64, Vec<Link>) {
     (mean, chain)
 }
 
-/// The longest paths from a value of the first iteration to those of the second, by one step across.
+/// The longest path from a value of the first iteration to each value of the second that leaves the first at
+/// once.
 fn longest_across(graph: &Graph, source: VertexId, second: VertexId) -> Vec<Option<f64>> {
     let mut cycles: Vec<Option<f64>> = vec![None; graph.vertices.len() - second];
     for vertex in second..graph.vertices.len() {
         for edge in &graph.incoming[vertex] {
-            let start = match edge.from {
-                from if from == source => Some(0.0),
-                from if from >= second => cycles[from - second],
-                _ => None,
-            };
-            if let Some(start) = start {
+            if let Some(start) = start(edge.from, source, second, &cycles) {
                 let here = &mut cycles[vertex - second];
                 *here = Some(here.unwrap_or(f64::NEG_INFINITY).max(start + edge.cycles));
             }
@@ -175,20 +172,20 @@ fn longest_across(graph: &Graph, source: VertexId, second: VertexId) -> Vec<Opti
     cycles
 }
 
+/// The cycle in which a value is ready if the source is at 0; `None` if no such path leads to it.
+fn start(from: VertexId, source: VertexId, second: VertexId, cycles: &[Option<f64>]) -> Option<f64> {
+    if from == source { Some(0.0) } else { cycles[from.checked_sub(second)?] }
+}
+
 /// The instructions on the longest path from a value of the first iteration to one of the second.
 fn links(graph: &Graph, source: VertexId, target: VertexId, second: VertexId) -> Vec<Link> {
     let cycles = longest_across(graph, source, second);
     let mut chain = Vec::new();
     let mut at = target;
     while at >= second {
-        let start = |from: VertexId| match from {
-            from if from == source => Some(0.0),
-            from if from >= second => cycles[from - second],
-            _ => None,
-        };
         let best = graph.incoming[at]
             .iter()
-            .filter_map(|edge| start(edge.from).map(|start| (start + edge.cycles, edge)))
+            .filter_map(|edge| Some((start(edge.from, source, second, &cycles)? + edge.cycles, edge)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, edge)) = best else { break };
         if let Vertex::Value { instruction, .. } = graph.vertices[at] {
@@ -201,7 +198,7 @@ fn links(graph: &Graph, source: VertexId, target: VertexId, second: VertexId) ->
     chain
 }
 
-/// The largest mean weight of a cycle, and one such cycle (Karp 1978, with potentials to find the cycle).
+/// The largest mean weight of a cycle, and such a cycle (Karp 1978; potentials identify the cycle).
 fn largest_mean_cycle(weight: &[Vec<Option<f64>>]) -> Option<(f64, Vec<usize>)> {
     let count = weight.len();
     let step = |before: &[Option<f64>], less: f64| -> Vec<Option<f64>> {
@@ -211,7 +208,7 @@ fn largest_mean_cycle(weight: &[Vec<Option<f64>>]) -> Option<(f64, Vec<usize>)> 
         };
         (0..count).map(best).collect()
     };
-    // The best walk of k steps to each value, from anywhere.
+    // The best walk of k steps to each value, from any start.
     let mut walks = vec![vec![Some(0.0); count]];
     for k in 0..count {
         walks.push(step(&walks[k], 0.0));
@@ -223,7 +220,7 @@ fn largest_mean_cycle(weight: &[Vec<Option<f64>>]) -> Option<(f64, Vec<usize>)> 
             rest.reduce(f64::min)
         })
         .reduce(f64::max)?;
-    // With the mean taken off no cycle gains; edges of the best cycle then are tight.
+    // With the mean subtracted, no cycle has a positive weight, and the edges of the best cycle are tight.
     let mut potential = vec![Some(0.0); count];
     for _ in 0..count {
         let next = step(&potential, mean);
@@ -238,9 +235,9 @@ fn largest_mean_cycle(weight: &[Vec<Option<f64>>]) -> Option<(f64, Vec<usize>)> 
     cycle_among(count, &is_tight).map(|cycle| (mean, cycle))
 }
 
-/// Some cycle along these edges.
+/// Any cycle along these edges.
 fn cycle_among(count: usize, is_edge: &dyn Fn(usize, usize) -> bool) -> Option<Vec<usize>> {
-    // 0 not seen, 1 on the path, 2 done.
+    // 0: not seen, 1: on the path, 2: done.
     let mut seen = vec![0_u8; count];
     for start in 0..count {
         let mut path: Vec<(usize, usize)> = Vec::new();

@@ -1,18 +1,18 @@
-//! Code with its additions put into another order, for [`suggest`](crate::suggest).
+//! Code with reordered additions, for [`suggest`](crate::suggest).
 
 use crate::decode::Function;
 use crate::effects::Location;
 use iced_x86::{Code, Instruction, MemoryOperand, Mnemonic, OpKind, Register};
 
-/// Additions onto one register, each taking in the carry of the one before.
+/// A run of additions to one register, each adding the carry of the previous one.
 pub(crate) struct Additions {
-    /// The register.
+    /// The register that accumulates the sum.
     pub sum: Register,
-    /// Places in the order of steps.
+    /// The additions, as indices in execution order.
     pub steps: Vec<usize>,
 }
 
-/// A general register that the code does not name, caller-saved ones first.
+/// A general register that the code does not use, caller-saved ones first.
 pub(crate) fn spare_register(code: &[Instruction]) -> Option<Register> {
     use Register as R;
     const CANDIDATES: [Register; 14] = [
@@ -40,7 +40,7 @@ pub(crate) fn spare_register(code: &[Instruction]) -> Option<Register> {
     CANDIDATES.into_iter().find(|register| !used.contains(&Location::of(*register)))
 }
 
-/// The spare register in the width of another.
+/// The spare register, as wide as `like`.
 pub(crate) fn sized(spare: Register, like: Register) -> Register {
     if like.is_gpr32() { spare.full_register32() } else { spare.full_register() }
 }
@@ -50,7 +50,7 @@ pub(crate) fn name(register: Register) -> String {
     format!("{register:?}").to_lowercase()
 }
 
-/// An instruction that does `mnemonic` of an addend onto a register.
+/// An instruction that applies `mnemonic` to a register and the addend of `like`.
 fn onto(mnemonic: Mnemonic, sum: Register, like: &Instruction) -> Option<Instruction> {
     let code = match (mnemonic, sum.is_gpr64()) {
         (Mnemonic::Mov, true) => Code::Mov_r64_rm64,
@@ -78,13 +78,13 @@ fn onto(mnemonic: Mnemonic, sum: Register, like: &Instruction) -> Option<Instruc
     }
 }
 
-/// Takes the last carry in.
+/// Adds the last carry.
 fn close(sum: Register) -> Option<Instruction> {
     let code = if sum.is_gpr64() { Code::Adc_rm64_imm8 } else { Code::Adc_rm32_imm8 };
     Instruction::with2(code, sum, 0).ok()
 }
 
-/// Adds registers of one width.
+/// Adds two registers of the same width.
 fn add(mnemonic: Mnemonic, to: Register, from: Register) -> Option<Instruction> {
     let code = match (mnemonic, to.is_gpr64()) {
         (Mnemonic::Add, true) => Code::Add_r64_rm64,
@@ -95,7 +95,7 @@ fn add(mnemonic: Mnemonic, to: Register, from: Register) -> Option<Instruction> 
     Instruction::with2(code, to, from).ok()
 }
 
-/// The code with the first addends of a run in a second stream.
+/// The code with the first addends of a run in a second accumulator.
 pub(crate) fn rewrite(
     code: &[Instruction],
     run: &Additions,
@@ -118,7 +118,7 @@ pub(crate) fn rewrite(
     Some(replaced(code, run, new))
 }
 
-/// The code with the later half of a run summed in a second register.
+/// The code with the second half of a run in a second accumulator.
 pub(crate) fn two_sums(code: &[Instruction], run: &Additions, spare: Register) -> Option<Vec<Instruction>> {
     let addends = &run.steps[..run.steps.len() - 1];
     let (first, second) = addends.split_at(addends.len().div_ceil(2));
@@ -132,7 +132,7 @@ pub(crate) fn two_sums(code: &[Instruction], run: &Additions, spare: Register) -
     Some(replaced(code, run, new))
 }
 
-/// The code with a run's instructions taken out and others at the place of its last.
+/// The code with a run's instructions removed, and others inserted at the position of the last.
 fn replaced(code: &[Instruction], run: &Additions, new: Vec<Instruction>) -> Vec<Instruction> {
     let last = run.steps.last().copied().unwrap_or(0);
     let mut new = Some(new);
@@ -147,7 +147,7 @@ fn replaced(code: &[Instruction], run: &Additions, new: Vec<Instruction>) -> Vec
     out
 }
 
-/// The body twice, with another accumulator the second time.
+/// The body twice, the second time with another accumulator.
 pub(crate) fn unrolled(
     body: &[Instruction],
     on_path: &[usize],
@@ -186,15 +186,15 @@ pub(crate) fn unrolled(
     Some((body.iter().copied().chain(second).collect(), sum, spare))
 }
 
-/// True for additions, whose order is free.
+/// True for additions that can be reordered.
 fn adds(instruction: &Instruction) -> bool {
     let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
     ["add", "vpadd", "padd", "vpdpwssd", "vpdpbusd"].iter().any(|start| name.starts_with(start))
 }
 
-/// Instructions at addresses of their own, in order.
+/// A function of the instructions at consecutive addresses.
 fn placed(code: Vec<Instruction>) -> Function {
-    // The longest that an instruction may be.
+    // The maximum length of an instruction.
     const STEP: u64 = 15;
     let mut instructions = code;
     for (place, instruction) in instructions.iter_mut().enumerate() {
@@ -204,13 +204,13 @@ fn placed(code: Vec<Instruction>) -> Function {
     Function { entry: 0, instructions, stops: Vec::new() }
 }
 
-/// A function of these instructions without their branches.
+/// A function of the instructions, without branches.
 pub(crate) fn straight(code: Vec<Instruction>) -> Function {
     let body = code.into_iter().filter(|instruction| !crate::text::is_branch(instruction));
     placed(body.chain([Instruction::with(Code::Retnq)]).collect())
 }
 
-/// A function that repeats these instructions.
+/// A function that repeats the instructions.
 pub(crate) fn looped(mut body: Vec<Instruction>, mut branch: Instruction) -> Function {
     branch.set_near_branch64(0);
     body.extend([branch, Instruction::with(Code::Retnq)]);

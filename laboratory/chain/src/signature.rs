@@ -1,18 +1,18 @@
-//! What a function's registers mean at its beginning and end (System V calling convention).
+//! The meaning of a function's registers at its entry and exit (System V calling convention).
 
 use crate::effects::Location;
 use iced_x86::Register;
 
-/// Named inputs, and what counts as output.
+/// The arguments and results of a function.
 #[derive(Clone, Debug)]
 pub struct Signature {
-    /// The arguments: register and name.
+    /// The register and name of each argument.
     pub inputs: Vec<(Register, &'static str)>,
-    /// It returns a number in `rax`.
+    /// True if it returns a number in `rax`.
     pub returns: bool,
-    /// What it stores is a result.
+    /// True if its stores are results.
     pub stores: bool,
-    /// The argument that a call's result becomes when calls are chained.
+    /// The argument that depends on the previous call's result if calls are chained.
     pub chained: Option<&'static str>,
 }
 
@@ -75,13 +75,13 @@ impl Signature {
         }
     }
 
-    /// Code of which nothing is known: every register may be an input, what is written is output.
+    /// The signature of unknown code: any register may be an input, everything written is an output.
     #[must_use]
     pub fn unknown() -> Signature {
         Signature { inputs: Vec::new(), returns: true, stores: true, chained: None }
     }
 
-    /// What an input is called; `None` for registers that carry no argument.
+    /// The name of an input; `None` for registers that hold no argument.
     #[must_use]
     pub fn name(&self, location: Location) -> Option<String> {
         if self.inputs.is_empty() {

@@ -1,7 +1,7 @@
-//! Routines that do what a suggestion says, written down in a few instructions and simulated as any other call: what a rewrite
-//! promises is what its sketch is predicted to take.
+//! Sketches of suggested rewrites: a few instructions, simulated like any other call to predict its cycles.
 //!
-//! A share of the cycles that are taken now would promise too much: what replaces a loop has a chain and a window of its own.
+//! Scaling the cycles of the original code would predict too much gain, because the replacement of a loop has
+//! its own chain and its own window.
 
 use crate::latencies::Latencies;
 use crate::signature::Signature;
@@ -13,39 +13,39 @@ use iced_x86::code_asm::{
 };
 use iced_x86::{Decoder, DecoderOptions, IcedError, Register};
 
-/// Cycles of a call of a sketch, as predicted.
+/// The predicted cycles of a call of a sketch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Promise {
-    /// Where calls are chained through the sum.
+pub(crate) struct Prediction {
+    /// Of calls chained through the sum.
     pub chained: f64,
-    /// Where they are independent.
+    /// Of independent calls.
     pub independent: f64,
 }
 
-/// Where a sketch's code lies, and its data.
+/// The addresses of the code, the data and the stack.
 const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x80_0000;
 const STACK: u64 = 0x7fff_0000;
 
-/// A sum of 8 bytes at a time with carry, 64 in a turn.
-pub(crate) fn carried(bytes: usize, latencies: &Latencies) -> Option<Promise> {
-    promise(carried_trace(bytes).ok()?, bytes, latencies)
+/// A sum of 8 bytes at a time with carry, 64 per iteration.
+pub(crate) fn carried(bytes: usize, latencies: &Latencies) -> Option<Prediction> {
+    predict(carried_trace(bytes).ok()?, bytes, latencies)
 }
 
-/// A sum of 32 bytes at a time, their halves multiplied by one and added in pairs, 128 in a turn.
-pub(crate) fn vectors(bytes: usize, latencies: &Latencies) -> Option<Promise> {
-    promise(vectors_trace(bytes).ok()?, bytes, latencies)
+/// A sum of 32 bytes at a time, with the words multiplied by one and added in pairs, 128 per iteration.
+pub(crate) fn vectors(bytes: usize, latencies: &Latencies) -> Option<Prediction> {
+    predict(vectors_trace(bytes).ok()?, bytes, latencies)
 }
 
-/// What a call of the code takes, simulated.
-pub(crate) fn promise(trace: Trace, bytes: usize, latencies: &Latencies) -> Option<Promise> {
+/// Simulates calls of the code.
+pub(crate) fn predict(trace: Trace, bytes: usize, latencies: &Latencies) -> Option<Prediction> {
     let table = latencies.table();
     let cycles = |calls: Calls| {
         let trace = called(&trace, &Signature::checksum(), calls, bytes).ok()?;
         let ops = Ops::of_trace(&trace, latencies, table.eliminates_moves);
         Some(simulate(&ops, &table.core, table.port_names.len(), Limits::ALL).cycles)
     };
-    Some(Promise { chained: cycles(Calls::Chained)?, independent: cycles(Calls::Independent)? })
+    Some(Prediction { chained: cycles(Calls::Chained)?, independent: cycles(Calls::Independent)? })
 }
 
 fn carried_trace(bytes: usize) -> Result<Trace, IcedError> {
@@ -117,7 +117,7 @@ fn vectors_trace(bytes: usize) -> Result<Trace, IcedError> {
     executed(begin, turn, bytes / 128, end)
 }
 
-/// 64 bits to 32.
+/// Folds 64 bits to 32.
 fn fold(code: &mut CodeAssembler) -> Result<(), IcedError> {
     code.mov(ecx, eax)?;
     code.shr(rax, 32)?;
@@ -125,7 +125,7 @@ fn fold(code: &mut CodeAssembler) -> Result<(), IcedError> {
     code.adc(eax, 0)
 }
 
-/// The trace of a beginning, as many turns of a loop and an end, which returns.
+/// The trace of a prologue, a number of iterations of a loop, and an epilogue, which returns.
 fn executed(
     mut begin: CodeAssembler,
     mut turn: CodeAssembler,
@@ -164,27 +164,27 @@ mod tests {
     }
 
     #[test]
-    fn a_carried_sum_takes_a_cycle_for_eight_bytes_at_least() {
+    fn a_sum_with_carry_takes_at_least_a_cycle_per_eight_bytes() {
         for name in ["zen4", "zen5", "ice_lake"] {
-            let found = carried(1500, &latencies(name)).expect("a promise");
-            // 187 additions, a carry that is taken in for each of 23 turns, the fold.
+            let found = carried(1500, &latencies(name)).expect("a prediction");
+            // 187 additions, the carry of each of 23 iterations, the fold.
             assert!((187.0..230.0).contains(&found.chained), "{name}: {found:?}");
             assert!(found.independent <= found.chained + 1.0, "{name}: {found:?}");
         }
     }
 
     #[test]
-    fn vectors_take_what_their_ports_and_their_end_take() {
-        let found = vectors(1500, &latencies("zen5")).expect("a promise");
-        // 47 loads and multiplications, two a cycle, and the way to one number.
+    fn vectors_are_bound_by_ports_and_the_final_reduction() {
+        let found = vectors(1500, &latencies("zen5")).expect("a prediction");
+        // 47 loads and multiplications, two per cycle, and the reduction.
         assert!((24.0..70.0).contains(&found.independent), "{found:?}");
-        let short = vectors(160, &latencies("zen5")).expect("a promise");
+        let short = vectors(160, &latencies("zen5")).expect("a prediction");
         assert!(short.independent < found.independent, "{short:?}");
     }
 
     #[test]
-    fn fewer_bytes_than_a_turn_are_summed_without_one() {
-        let found = carried(40, &latencies("zen5")).expect("a promise");
+    fn fewer_bytes_than_an_iteration_are_summed_without_the_loop() {
+        let found = carried(40, &latencies("zen5")).expect("a prediction");
         assert!((6.0..14.0).contains(&found.chained), "{found:?}");
     }
 }

@@ -1,66 +1,66 @@
-//! What would shorten a checksum's chain: accumulations that can be made a second stream.
+//! Rewrites that shorten a checksum's chain by moving additions to a second accumulator.
 //!
-//! One's-complement addition may be done in any order, so a chain of additions onto one register can be cut in two
-//! that do not wait for each other. The code is really rewritten (a free register, a `mov` for the first addend,
-//! the second sum added to the first), and the rewritten code analysed; the bound named is what that analysis
-//! finds. It is a proposal for a person, not a compiler: whether a register is free beyond this code nobody here
-//! knows.
+//! One's-complement addition is commutative and associative, so a chain of additions to one register can be
+//! split into two independent ones. The code is actually rewritten (a spare register, a `mov` for the first
+//! addend, the second sum added to the first) and analysed again; the new bounds are those of that analysis.
+//! The result is a suggestion for a programmer, not a compiler pass: whether the spare register is unused
+//! outside this code is unknown.
 
 use crate::analysis::{self, Analysis, LoopBound, Options};
 use crate::rewrite::{Additions, looped, name, rewrite, sized, spare_register, straight, two_sums, unrolled};
 use crate::signature::Signature;
-use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Instruction, Mnemonic, OpAccess, OpKind, Register};
 use serde::Serialize;
 
-/// The kinds of change.
+/// The kind of a suggestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remedy {
-    /// Two chains in place of one.
+    /// Split a chain into two.
     SplitTheChain,
-    /// A carry that goes on to the next turn in place of an addition of nothing.
+    /// Carry into the next iteration instead of adding the carry to the sum in each.
     KeepTheCarry,
-    /// Eight bytes a load in place of one or two.
+    /// Load eight bytes instead of one or two.
     WidenTheLoad,
-    /// Vector instructions.
+    /// Use vector instructions.
     UseVectors,
-    /// Code that falls through.
+    /// Let the common path fall through.
     DropABranch,
-    /// Fewer additions behind the loop.
+    /// Move additions out of the chain after the loop.
     AddLessAfterTheLoop,
 }
 
-/// A gain below this share of what a call takes is in the noise.
+/// The least relative gain that is reported; smaller ones are within the noise.
 pub const WORTH: f64 = 0.05;
 
-/// A change and what it gives.
+/// A suggestion and its gain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suggestion {
     /// Its kind.
     pub kind: Remedy,
-    /// What to do, in a sentence.
+    /// The change, in a sentence.
     pub what: String,
-    /// The instructions that become a second stream.
+    /// The instructions concerned.
     pub moved: Vec<String>,
-    /// The bounds before and after: of what, in core cycles.
+    /// The bounds before and after, in core cycles.
     pub bounds: Vec<Change>,
 }
 
-/// A bound before and after.
+/// A bound before and after a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Of what: an input, or a loop.
+    /// The name of the input or loop.
     pub name: String,
-    /// Cycles as the code is.
+    /// Cycles of the code as it is.
     pub before: Option<f64>,
-    /// Cycles as it would be.
+    /// Cycles after the change.
     pub after: Option<f64>,
 }
 
-/// Longer code is not rewritten.
+/// Code of more steps is not rewritten.
 const MOST_STEPS: usize = 2000;
 
-/// Splits of the chain that the sum goes through, in straight code or a trace; the best one.
+/// The best split of the chain through the sum, in straight code or a trace.
 #[must_use]
 pub fn for_call(found: &Analysis, signature: &Signature, options: Options<'_>) -> Vec<Suggestion> {
     if found.scope == analysis::Scope::Branching || found.order.len() > MOST_STEPS {
@@ -80,7 +80,7 @@ pub fn for_call(found: &Analysis, signature: &Signature, options: Options<'_>) -
         let after = analysis::of_function(straight(rewritten), signature, options);
         let Some(cycles) = after.input(&chained.name).and_then(|input| input.path_cycles) else { continue };
         let is_better = best.as_ref().is_none_or(|(known, ..)| cycles < *known);
-        // A shorter way for the sum must not be paid for by the data's.
+        // A shorter path of the sum must not lengthen that of the data.
         if is_better && longest(&after) <= before + 1e-9 {
             best = Some((cycles, moved, after));
         }
@@ -99,8 +99,8 @@ pub fn for_call(found: &Analysis, signature: &Signature, options: Options<'_>) -
     vec![Suggestion {
         kind: Remedy::SplitTheChain,
         what: format!(
-            "sum {moved} of the {words} addends of {sum} in a second stream ({}) that does not wait for {}, and add it \
-             to {sum} once",
+            "add {moved} of the {words} addends of {sum} in a second accumulator ({}) that does not depend on {}, and add that \
+                         to {sum} once",
             name(sized(spare, run.sum)),
             chained.name
         ),
@@ -109,7 +109,7 @@ pub fn for_call(found: &Analysis, signature: &Signature, options: Options<'_>) -
     }]
 }
 
-/// A second accumulator for a loop of one block that its own carried chain binds.
+/// A second accumulator for a loop of one block that is bound by its carried chain.
 #[must_use]
 pub fn for_loop(found: &Analysis, bound: &LoopBound, options: Options<'_>) -> Vec<Suggestion> {
     if bound.binding() != "recurrence" || bound.chain.is_empty() {
@@ -130,7 +130,7 @@ pub fn for_loop(found: &Analysis, bound: &LoopBound, options: Options<'_>) -> Ve
             let Some(spare) = spare_register(&code) else { return Vec::new() };
             let Some(rewritten) = two_sums(body, &run, spare) else { return Vec::new() };
             let what = format!(
-                "sum every iteration's later addends in a second register ({}) beside {}; add the two after the loop",
+                "add the later addends of each iteration in a second register ({}) beside {}; add the two after the loop",
                 name(sized(spare, run.sum)),
                 name(run.sum)
             );
@@ -164,8 +164,8 @@ pub fn for_loop(found: &Analysis, bound: &LoopBound, options: Options<'_>) -> Ve
     }]
 }
 
-/// The longest run among instructions of a path: an addition, additions with carry onto the same register, and at
-/// last one of nothing, which takes in the last carry.
+/// The longest run of additions on a path: an addition, additions with carry to the same register, and
+/// finally one of zero, which adds the last carry.
 fn longest_run(code: &[Instruction], on_path: &[usize]) -> Option<Additions> {
     let mut best: Option<Additions> = None;
     let mut current: Option<Additions> = None;
@@ -179,15 +179,15 @@ fn longest_run(code: &[Instruction], on_path: &[usize]) -> Option<Additions> {
         }
         let Some(run) = &mut current else { continue };
         run.steps.push(*step);
-        let is_closed = is_nothing(code, *step) && run.steps.len() > 3;
+        let is_closed = adds_zero(code, *step) && run.steps.len() > 3;
         if is_closed && best.as_ref().is_none_or(|known| known.steps.len() < run.steps.len()) {
-            best = current.take().filter(|run| is_movable(code, run));
+            best = current.take().filter(|run| is_movable(code, run)).or(best);
         }
     }
     best
 }
 
-/// The kind of addition onto a general register, if it is one.
+/// The kind of addition to a general register, if the instruction is one.
 fn accumulation(instruction: &Instruction) -> Option<Mnemonic> {
     use Mnemonic as M;
     let is_wide = instruction.op_count() == 2
@@ -200,8 +200,8 @@ fn accumulation(instruction: &Instruction) -> Option<Mnemonic> {
     }
 }
 
-/// True if what is added is zero: an immediate, or a register that an idiom cleared.
-fn is_nothing(code: &[Instruction], step: usize) -> bool {
+/// True if the addend is zero: an immediate, or a register cleared by a zeroing idiom.
+fn adds_zero(code: &[Instruction], step: usize) -> bool {
     let instruction = &code[step];
     if instruction.op_kind(1) != OpKind::Register {
         return instruction.op_kind(1) != OpKind::Memory && instruction.immediate(1) == 0;
@@ -217,42 +217,72 @@ fn is_nothing(code: &[Instruction], step: usize) -> bool {
     })
 }
 
-/// True if the run's instructions can stand together at the place of its last one: nothing between them uses the
-/// sum or writes what they read.
+/// True if the run's instructions can be moved to the position of the last one: no instruction between them
+/// uses the sum or writes a register of their addresses.
 fn is_movable(code: &[Instruction], run: &Additions) -> bool {
     let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) else { return false };
-    let mut factory = iced_x86::InstructionInfoFactory::new();
-    let read: Vec<Register> = run
-        .steps
-        .iter()
-        .flat_map(|step| [code[*step].memory_base(), code[*step].memory_index(), run.sum])
-        .chain(run.steps.iter().map(|step| {
-            if code[*step].op_kind(1) == OpKind::Register {
-                code[*step].op1_register()
-            } else {
-                Register::None
-            }
-        }))
-        .filter(|register| register.is_gpr())
-        .map(Register::full_register)
-        .collect();
-    let defined = |step: usize| {
-        // Addends that are made between the run's instructions stand before its last one, and so before its new
-        // place.
-        let info = factory.info(&code[step]);
-        let used = info.used_registers().iter();
-        used.map(|used| (used.register().full_register(), used.access())).collect::<Vec<_>>()
+    let is_address = |register: Register| {
+        run.steps.iter().filter(|step| code[**step].op_kind(1) == OpKind::Memory).any(|step| {
+            let registers = [code[*step].memory_base(), code[*step].memory_index()];
+            registers.iter().any(|part| part.full_register() == register)
+        })
     };
-    let sum = run.sum.full_register();
-    let others = (*first..*last).filter(|step| !run.steps.contains(step));
-    let mut is_free = true;
-    let uses: Vec<_> = others.map(defined).collect();
-    for (register, access) in uses.into_iter().flatten() {
-        let writes = !matches!(access, iced_x86::OpAccess::Read | iced_x86::OpAccess::CondRead);
-        let is_pointer = run.steps.iter().any(|step| {
-            code[*step].memory_base().full_register() == register && code[*step].op_kind(1) == OpKind::Memory
-        });
-        is_free &= register != sum && !(writes && is_pointer && read.contains(&register));
+    // Addends computed between the run's instructions are ready before the last one, and so at the new position.
+    let mut factory = iced_x86::InstructionInfoFactory::new();
+    (*first..*last).filter(|step| !run.steps.contains(step)).all(|step| {
+        factory.info(&code[step]).used_registers().iter().all(|used| {
+            let register = used.register().full_register();
+            let writes = !matches!(used.access(), OpAccess::Read | OpAccess::CondRead);
+            register != run.sum.full_register() && !(writes && is_address(register))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::IcedError;
+    use iced_x86::code_asm::{CodeAssembler, qword_ptr, rax, rcx, rdi, rdx};
+
+    fn assemble(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Vec<Instruction> {
+        let mut assembler = CodeAssembler::new(64).expect("64 bits are supported");
+        write(&mut assembler).expect("instructions that exist");
+        assembler.instructions().to_vec()
     }
-    is_free
+
+    fn run(code: &[Instruction]) -> Option<Vec<usize>> {
+        let all: Vec<usize> = (0..code.len()).collect();
+        longest_run(code, &all).map(|run| run.steps)
+    }
+
+    #[test]
+    fn a_run_is_not_moved_over_a_write_of_its_base_or_index() {
+        for pointer in [rdi, rcx] {
+            let code = assemble(|a| {
+                a.add(rdx, qword_ptr(rdi + rcx * 8))?;
+                a.adc(rdx, qword_ptr(rdi + rcx * 8 + 8))?;
+                a.lea(pointer, pointer + 16)?;
+                a.adc(rdx, qword_ptr(rdi + rcx * 8))?;
+                a.adc(rdx, 0)
+            });
+            assert_eq!(run(&code), None, "{pointer:?}");
+        }
+    }
+
+    #[test]
+    fn a_longer_run_that_cannot_be_moved_does_not_replace_a_movable_one() {
+        let code = assemble(|a| {
+            a.add(rdx, qword_ptr(rdi))?;
+            a.adc(rdx, qword_ptr(rdi + 8))?;
+            a.adc(rdx, qword_ptr(rdi + 16))?;
+            a.adc(rdx, 0)?;
+            a.add(rax, rdx)?;
+            a.adc(rax, qword_ptr(rdi))?;
+            a.adc(rax, qword_ptr(rdi + 8))?;
+            a.lea(rdi, rdi + 16)?;
+            a.adc(rax, qword_ptr(rdi))?;
+            a.adc(rax, 0)
+        });
+        assert_eq!(run(&code), Some(vec![0, 1, 2, 3]));
+    }
 }

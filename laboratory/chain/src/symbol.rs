@@ -1,31 +1,31 @@
-//! Registers as numbers: an unknown value plus a constant, as far as moves, additions of constants and address
-//! arithmetic can be followed. Two memory operands whose registers have the same roots are at a known distance, and a
-//! register that comes round a loop with its own root is an induction variable.
+//! Symbolic values of registers: an unknown root plus a constant, followed through moves, additions of
+//! constants and address arithmetic. Two memory operands with the same roots are a known distance apart, and
+//! a register that comes around a loop with the root it had is an induction variable.
 
 use crate::effects::{Effects, Location, Memory};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
-/// What a register's value is counted from.
+/// An unknown that a symbolic value is relative to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Root {
-    /// Nothing: the value is known.
+    /// None: the value is a known constant.
     Zero,
-    /// What a location held at the beginning.
+    /// The initial value of a location.
     Input(Location),
-    /// What an instruction gave: its place in the order of steps, and the location written.
-    Made(usize, Location),
-    /// What was found where several paths met: which meeting, and the location.
-    Met(usize, Location),
+    /// An output of an instruction: the step, and the location written.
+    Output(usize, Location),
+    /// A value where several paths merge: the number of the merge, and the location.
+    Merge(usize, Location),
 }
 
-/// Up to two roots plus a constant.
+/// The sum of up to two roots and a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// What it is counted from; the larger of two.
+    /// The root; the larger of two.
     root: Root,
-    /// The other one; [`Root::Zero`] if there is none.
+    /// The second root; [`Root::Zero`] if there is none.
     other: Root,
-    /// What is added.
+    /// The constant.
     offset: i64,
 }
 
@@ -34,7 +34,7 @@ impl Symbol {
         Symbol { root, other: Root::Zero, offset }
     }
 
-    /// The sum, if it has no more than two roots.
+    /// The sum, unless it has more than two roots.
     fn plus(self, more: Symbol) -> Option<Symbol> {
         let mut roots = [self.root, self.other, more.root, more.other];
         roots.sort_unstable_by(|a, b| b.cmp(a));
@@ -46,7 +46,7 @@ impl Symbol {
         Symbol { offset: self.offset.wrapping_add(by), ..self }
     }
 
-    /// The multiple of a known number, or the number itself.
+    /// The product with `scale`, if the value is a constant or the scale is 1.
     fn times(self, scale: u32) -> Option<Symbol> {
         match (scale, self.root) {
             (0 | 1, _) => Some(self),
@@ -56,10 +56,10 @@ impl Symbol {
     }
 }
 
-/// An address: roots, of which the last may be scaled, and a constant.
+/// A symbolic address: roots, the last of which may be scaled, and a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
-    /// `None` where more goes into the address than can be followed.
+    /// `None` if the address has too many parts to be followed.
     base: Option<Symbol>,
     scaled: Root,
     scale: u32,
@@ -72,7 +72,7 @@ impl Address {
         Address { base: Some(Symbol::of(Root::Zero, address as i64)), scaled: Root::Zero, scale: 1 }
     }
 
-    /// The distance from another, where known.
+    /// The distance from another address, if it is known.
     #[must_use]
     pub fn distance(&self, other: &Address) -> Option<i64> {
         let (a, b) = (self.base?, other.base?);
@@ -80,7 +80,7 @@ impl Address {
         same.then(|| a.offset.wrapping_sub(b.offset))
     }
 
-    /// True if it is counted from the stack pointer, or known to lie in `stack`.
+    /// True if the address is relative to the stack pointer, or known to be in `stack`.
     #[must_use]
     pub fn is_on_stack(&self, stack: &std::ops::Range<u64>) -> bool {
         let Some(base) = self.base else { return false };
@@ -90,21 +90,21 @@ impl Address {
     }
 }
 
-/// What is known of the general registers.
+/// The symbolic values of the general registers.
 #[derive(Clone, Debug)]
 pub struct Symbols {
     registers: [Symbol; 16],
 }
 
 impl Symbols {
-    /// Every register is an input.
+    /// Every register holds its input.
     #[must_use]
     pub fn new() -> Symbols {
         let of = |index| Symbol::of(Root::Input(Location::at(index)), 0);
         Symbols { registers: std::array::from_fn(of) }
     }
 
-    /// The value of a register, in full.
+    /// The symbolic value of a register in full.
     #[must_use]
     pub fn of(&self, register: Register) -> Symbol {
         match Location::of(register).filter(|_| register.is_gpr()) {
@@ -129,18 +129,18 @@ impl Symbols {
         }
     }
 
-    /// What an instruction makes of them; `step` is its place in the order of all steps.
+    /// Applies an instruction; `step` is its index in execution order.
     pub fn step(&mut self, step: usize, instruction: &Instruction, effects: &Effects) {
         let new = self.computed(instruction, effects);
         for (location, _) in effects.outputs.iter().filter(|(location, _)| location.index() < 16) {
-            self.registers[location.index()] = Symbol::of(Root::Made(step, *location), 0);
+            self.registers[location.index()] = Symbol::of(Root::Output(step, *location), 0);
         }
         if let Some((location, symbol)) = new {
             self.registers[location.index()] = symbol;
         }
     }
 
-    /// The outputs whose value follows from known ones.
+    /// The output and its value, if that follows from known values.
     fn computed(&self, instruction: &Instruction, effects: &Effects) -> Option<(Location, Symbol)> {
         use Mnemonic as M;
         let moved = |by: i64| -> Option<(Location, Symbol)> {
@@ -150,7 +150,7 @@ impl Symbols {
             .then(|| instruction.op_register(0));
         match instruction.mnemonic() {
             M::Push => return moved(-8),
-            // A pop of the stack pointer itself belongs to no one.
+            // A pop into the stack pointer replaces it.
             M::Pop if to != Some(Register::RSP) => return moved(8),
             M::Call => return moved(-8),
             M::Ret => return moved(8),
@@ -192,14 +192,14 @@ impl Symbols {
         Some((location, symbol))
     }
 
-    /// What is known where several paths meet; `place` is another one for every meeting.
+    /// The values where several paths merge; `number` is different for every merge.
     #[must_use]
-    pub fn merge(place: usize, states: &[&Symbols]) -> Symbols {
+    pub fn merge(number: usize, states: &[&Symbols]) -> Symbols {
         let Some(first) = states.first() else { return Symbols::new() };
         let mut merged = (*first).clone();
         for (index, symbol) in merged.registers.iter_mut().enumerate() {
             if states.iter().any(|state| state.registers[index] != *symbol) {
-                *symbol = Symbol::of(Root::Met(place, Location::at(index)), 0);
+                *symbol = Symbol::of(Root::Merge(number, Location::at(index)), 0);
             }
         }
         merged

@@ -1,28 +1,32 @@
-//! What is known of a microarchitecture: latencies with their citations, and how much it can start in a cycle.
+//! The data of a microarchitecture: latencies with their citations, ports, and the size of its window.
 //!
-//! Each is a text file in `latencies/`, embedded; the format is described in `latencies/README.md`. A line is of no
-//! use without a citation, so the parser refuses one.
+//! Each table is an embedded text file in `latencies/`; `latencies/README.md` describes the format. The
+//! parser rejects latencies without a citation.
+
+mod parse;
+
+pub use parse::TableError;
 
 use crate::class::{self, Class};
 use crate::form::{Form, Operand};
 use crate::latency::{Key, Latency, Port, Source};
-use crate::window::{Core, Scheduler};
+use crate::window::Core;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// What `ah` and its like are on a microarchitecture.
+/// How a microarchitecture treats `ah`, `bh`, `ch` and `dh`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HighBytes {
-    /// Part of the one register: writing one waits for the rest of it.
+    /// Parts of the whole register: writing one depends on the rest.
     Merged,
-    /// Renamed apart: writing one waits for nothing, reading the whole register waits for both.
+    /// Renamed separately: writing one depends on nothing, reading the whole register depends on both.
     Renamed,
 }
 
-/// Execution ports that can start one kind of work, as bits, and how many such operations one instruction is.
+/// The execution ports that can start one kind of work, as a bit set, and the operations per instruction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ports {
-    /// One bit for each port.
+    /// A bit for each port.
     pub ports: u32,
     /// Operations per instruction.
     pub operations: f64,
@@ -33,15 +37,15 @@ pub struct Ports {
 pub struct Table {
     /// The word on the command line.
     pub name: String,
-    /// What people call it.
+    /// The common name.
     pub title: String,
     /// Instructions (fused with their memory operand) that can start in a cycle.
     pub issue_width: f64,
     /// True if moves between registers cost no latency.
     pub eliminates_moves: bool,
-    /// Whether high bytes are registers of their own.
+    /// How high bytes are renamed.
     pub high_bytes: HighBytes,
-    /// The sources, by their short names.
+    /// The text of each citation, by its short name.
     pub citations: HashMap<String, String>,
     /// The port names, by bit.
     pub port_names: Vec<String>,
@@ -52,7 +56,7 @@ pub struct Table {
     shared: HashMap<Class, Vec<Ports>>,
 }
 
-/// A line of latencies.
+/// A latency line.
 #[derive(Clone, Debug)]
 struct Line {
     mnemonics: Vec<String>,
@@ -63,22 +67,10 @@ struct Line {
     citation: String,
 }
 
-/// A line that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}, line {line}: {reason}")]
-pub struct TableError {
-    /// The table.
-    pub file: &'static str,
-    /// Counted from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub reason: String,
-}
-
-/// What follows the name of a table whose width and ports were measured.
+/// The suffix of the name of a table whose width and ports were measured.
 const CALIBRATED: &str = ", calibrated";
 
-/// The embedded tables; the last is the one for machines of unknown kind.
+/// The embedded tables; the last is for all other CPUs.
 const FILES: [(&str, &str); 10] = [
     ("zen5", include_str!("../latencies/zen5.txt")),
     ("zen4", include_str!("../latencies/zen4.txt")),
@@ -95,7 +87,7 @@ const FILES: [(&str, &str); 10] = [
 /// Every table, the generic one last.
 ///
 /// # Panics
-/// If an embedded table is damaged, which a test excludes.
+/// If an embedded table is invalid, which a test rules out.
 #[must_use]
 pub fn all() -> &'static [Table] {
     static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
@@ -105,25 +97,25 @@ pub fn all() -> &'static [Table] {
     })
 }
 
-/// The table of that name.
+/// The table called `name`.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Table> {
     all().iter().find(|table| table.name == name)
 }
 
-/// A table for a CPU.
+/// The table selected for a CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct Selected {
     /// The table.
     pub table: &'static Table,
-    /// It is of this very microarchitecture, and not of the nearest one that has a table, or of none.
+    /// True for the CPU's own microarchitecture, false for the nearest one or the generic table.
     pub is_own: bool,
 }
 
-/// The table for the CPU with that vendor, family and model (as CPUID gives them, extensions added): its own, or else that of the
-/// nearest family of the same maker, or else the generic one.
+/// Selects the table of a CPU by the vendor, family and model that CPUID reports (with the extended fields
+/// added): its own, else that of the nearest family of the same vendor, else the generic one.
 #[must_use]
-pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Found {
+pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Selected {
     let (name, is_own) = match (vendor, family, model) {
         ("AuthenticAMD", 0x1a, _) => ("zen5", true),
         ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => ("zen4", true),
@@ -136,13 +128,13 @@ pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Found {
         ("GenuineIntel", 6, 0x6a | 0x6c | 0x7d | 0x7e | 0x8c | 0x8d | 0xa7) => ("ice_lake", true),
         ("GenuineIntel", 6, 0x4e | 0x5e | 0x55 | 0x8e | 0x9e | 0xa5 | 0xa6) => ("skylake_x", true),
         ("GenuineIntel", 6, 0x3c | 0x3f | 0x45 | 0x46) => ("haswell", true),
-        // Broadwell; Sierra Forest and its like; what came after Raptor Cove.
+        // Broadwell; Sierra Forest and its relatives; the successors of Raptor Cove.
         ("GenuineIntel", 6, 0x3d | 0x47 | 0x4f | 0x56) => ("haswell", false),
         ("GenuineIntel", 6, 0xaf | 0xb6) => ("gracemont", false),
         ("GenuineIntel", 6, 0xaa..=0xff) => ("golden_cove", false),
         _ => ("generic", false),
     };
-    Found { table: by_name(name).unwrap_or_else(generic), is_own }
+    Selected { table: by_name(name).unwrap_or_else(generic), is_own }
 }
 
 fn generic() -> &'static Table {
@@ -150,181 +142,13 @@ fn generic() -> &'static Table {
 }
 
 impl Table {
-    /// This table with other ports and another width, from lines as a table has them.
-    pub(crate) fn with_ports(&self, lines: &str) -> Result<Table, TableError> {
-        let mut table = self.clone();
-        (table.port_names, table.classes, table.shared) = (Vec::new(), HashMap::new(), HashMap::new());
-        table.name.push_str(CALIBRATED);
-        table.title = format!("{}, width and ports measured here", self.title);
-        for (index, line) in lines.lines().enumerate() {
-            let error = |reason| TableError { file: "measured ports", line: index + 1, reason };
-            table.read(line).map_err(error)?;
-        }
-        // One scheduler for what is not memory, one for memory, of the sizes that the nearest has.
-        let entries = |is_wanted: &dyn Fn(&str) -> bool| {
-            let of = self.core.schedulers.iter().filter(|scheduler| is_wanted(&scheduler.name));
-            of.map(|scheduler| scheduler.entries).sum::<usize>().max(1)
-        };
-        let ports = |is_wanted: &dyn Fn(&str) -> bool| {
-            let named = table.port_names.iter().enumerate().filter(|(_, name)| is_wanted(name));
-            named.fold(0, |ports, (bit, _)| ports | 1 << bit)
-        };
-        let is_memory = |name: &str| name.starts_with(['l', 's', 'g', 'm']);
-        let schedulers = [
-            ("operations", ports(&|name| !is_memory(name)), entries(&|name| name != "memory")),
-            ("memory", ports(&is_memory), entries(&|name| name == "memory").max(32)),
-        ];
-        table.core.schedulers = schedulers
-            .map(|(name, ports, entries)| Scheduler { name: name.to_owned(), entries, ports, in_turn: false })
-            .to_vec();
-        Ok(table)
-    }
-
-    /// The table that this one was made from, which is itself unless it was calibrated.
+    /// The name without the suffix for calibration.
     #[must_use]
     pub fn family(&self) -> &str {
         self.name.strip_suffix(CALIBRATED).unwrap_or(&self.name)
     }
 
-    /// Reads a table.
-    ///
-    /// # Errors
-    /// The first line that cannot be understood.
-    pub fn parse(file: &'static str, text: &str) -> Result<Table, TableError> {
-        let mut table = Table {
-            name: file.to_owned(),
-            title: String::new(),
-            issue_width: 0.0,
-            eliminates_moves: false,
-            high_bytes: HighBytes::Merged,
-            citations: HashMap::new(),
-            port_names: Vec::new(),
-            core: Core::default(),
-            latencies: Vec::new(),
-            classes: HashMap::new(),
-            shared: HashMap::new(),
-        };
-        for (index, line) in text.lines().enumerate() {
-            let line_text = line.split('#').next().unwrap_or_default().trim();
-            if !line_text.is_empty() {
-                table.read(line_text).map_err(|reason| TableError { file, line: index + 1, reason })?;
-            }
-        }
-        let missing =
-            Class::ALL.iter().find(|class| class.broader().is_none() && !table.classes.contains_key(class));
-        let reason = match missing {
-            _ if table.title.is_empty() => "no title".to_owned(),
-            _ if table.issue_width == 0.0 => "no issue width".to_owned(),
-            Some(class) => format!("nothing about class '{}'", class.name()),
-            None if table.core.lacks().is_some() => {
-                format!("no '{}'", table.core.lacks().unwrap_or_default())
-            }
-            None => return Ok(table),
-        };
-        Err(TableError { file, line: text.lines().count(), reason })
-    }
-
-    fn read(&mut self, line: &str) -> Result<(), String> {
-        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let rest = rest.trim();
-        let number = |text: &str| -> Result<f64, String> {
-            let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
-            (0.0..1000.0).contains(&value).then_some(value).ok_or(format!("{value} cycles"))
-        };
-        match word {
-            "title" => self.title = rest.to_owned(),
-            "issue" => (self.issue_width, self.core.dispatch) = (number(rest)?, number(rest)?),
-            "moves" => self.eliminates_moves = rest == "eliminated",
-            "high-bytes" => {
-                self.high_bytes = if rest == "renamed" { HighBytes::Renamed } else { HighBytes::Merged };
-            }
-            "cite" => {
-                let (name, text) = rest.split_once(' ').ok_or("a citation has a name and a text")?;
-                self.citations.insert(name.to_owned(), text.trim().to_owned());
-            }
-            "latency" => {
-                let fields: Vec<&str> = rest.split_whitespace().collect();
-                let [mnemonics, operands, from, "->", to, cycles, citation] = fields[..] else {
-                    return Err(format!("{} fields, not 7", fields.len()));
-                };
-                let citation = self.cited(citation)?;
-                let list = |text: &str| text.split(',').map(str::to_owned).collect();
-                self.latencies.push(Line {
-                    mnemonics: list(mnemonics),
-                    operands: (operands != "*").then(|| list(operands)),
-                    from: from.to_owned(),
-                    to: to.to_owned(),
-                    cycles: number(cycles)?,
-                    citation,
-                });
-            }
-            "class" => {
-                let mut words = rest.split_whitespace();
-                let name = words.next().unwrap_or_default();
-                let class = Class::from_name(name).ok_or(format!("no class '{name}'"))?;
-                let ports = words.map(|word| self.ports(word)).collect::<Result<Vec<_>, _>>()?;
-                self.classes.insert(class, ports);
-            }
-            "core" => {
-                let fields: Vec<&str> = rest.split_whitespace().collect();
-                let [name, value, citation] = fields[..] else {
-                    return Err(format!("{} fields, not 4", fields.len() + 1));
-                };
-                self.core.set(name, number(value)?, self.cited(citation)?.as_str())?;
-            }
-            "scheduler" => {
-                let fields: Vec<&str> = rest.split_whitespace().collect();
-                let [name, entries, ports, how, citation] = fields[..] else {
-                    return Err(format!("{} fields, not 6", fields.len() + 1));
-                };
-                let in_turn = match how {
-                    "first" => false,
-                    "in-turn" => true,
-                    _ => return Err(format!("ports are given out 'first' or 'in-turn', not '{how}'")),
-                };
-                let (ports, entries) = (self.ports(ports)?.ports, number(entries)? as usize);
-                let citation = self.cited(citation)?;
-                self.core.sources.push((format!("{name} scheduler {entries}"), citation));
-                self.core.schedulers.push(Scheduler { name: name.to_owned(), entries, ports, in_turn });
-            }
-            "shared" => {
-                let mut words = rest.split_whitespace();
-                let ports = self.ports(words.next().unwrap_or_default())?;
-                for name in words {
-                    let class = Class::from_name(name).ok_or(format!("no class '{name}'"))?;
-                    self.shared.entry(class).or_default().push(ports);
-                }
-            }
-            _ => return Err(format!("'{word}' begins no line")),
-        }
-        Ok(())
-    }
-
-    /// The text of a citation.
-    fn cited(&self, name: &str) -> Result<String, String> {
-        self.citations.get(name).cloned().ok_or(format!("no citation '{name}'"))
-    }
-
-    /// Reads `2*a0,a1`: two operations that each of the ports a0 and a1 can start.
-    fn ports(&mut self, word: &str) -> Result<Ports, String> {
-        let (operations, list) = word.split_once('*').unwrap_or(("1", word));
-        let operations = operations.parse().map_err(|_| format!("'{operations}' is no number"))?;
-        let mut ports = 0;
-        for name in list.split(',') {
-            let known = self.port_names.iter().position(|known| known == name);
-            let bit = known.unwrap_or_else(|| {
-                self.port_names.push(name.to_owned());
-                self.port_names.len() - 1
-            });
-            if bit >= 32 {
-                return Err("more than 32 ports".to_owned());
-            }
-            ports |= 1 << bit;
-        }
-        Ok(Ports { ports, operations })
-    }
-
-    /// The latency that a line gives for the key: the first that fits.
+    /// The latency of the first line that matches the key.
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<Latency> {
         let name = key.form.mnemonic_name();
@@ -332,23 +156,20 @@ impl Table {
         Some(Latency { cycles: line.cycles, source: Source::Table(line.citation.clone()) })
     }
 
-    /// The fallback: what the generic table says of the instruction, or else one cycle.
+    /// The fallback: the latency in the generic table, or else one cycle.
     #[must_use]
     pub fn assumed(&self, key: &Key) -> Latency {
         match generic().find(key) {
             Some(latency) if !std::ptr::eq(self, generic()) => Latency {
-                source: Source::Assumed(format!("as on most CPUs ({} does not say)", self.name)),
+                source: Source::Assumed(format!("as on most CPUs (not in the table of {})", self.name)),
                 ..latency
             },
             Some(latency) => latency,
-            None => Latency {
-                cycles: 1.0,
-                source: Source::Assumed("one cycle, unknown to the tables".to_owned()),
-            },
+            None => Latency { cycles: 1.0, source: Source::Assumed("one cycle (in no table)".to_owned()) },
         }
     }
 
-    /// The work that an instruction is to the execution ports.
+    /// The port work of an instruction.
     #[must_use]
     pub fn work(&self, form: &Form) -> Vec<Ports> {
         class::classes(form)
@@ -358,13 +179,13 @@ impl Table {
             .collect()
     }
 
-    /// What a class takes besides its ports: a path that several classes share.
+    /// The shared resources that a class needs besides its ports.
     #[must_use]
     pub fn shared_by(&self, class: Class) -> &[Ports] {
         self.shared.get(&class).map_or(&[], Vec::as_slice)
     }
 
-    /// The work that a class is.
+    /// The port work of a class.
     #[must_use]
     pub fn work_of(&self, class: Class) -> &[Ports] {
         match (self.classes.get(&class), class.broader()) {
@@ -374,7 +195,7 @@ impl Table {
         }
     }
 
-    /// The issue slots that an instruction takes: one, or as many as its operation is made of.
+    /// The issue slots of an instruction: one, or as many as it has operations.
     #[must_use]
     pub fn slots(&self, form: &Form) -> f64 {
         let operations = |class: Class| self.work_of(class).iter().map(|ports| ports.operations).sum::<f64>();
@@ -405,7 +226,8 @@ impl Line {
     }
 }
 
-/// `r` any general register, `v` any vector register, `m` any memory, `i` any immediate; else as printed.
+/// `r` matches any general register, `v` any vector register, `m` any memory, `i` any immediate; other
+/// patterns match as printed.
 fn operand_fits(pattern: &str, operand: Operand) -> bool {
     match (pattern, operand) {
         ("*", _) => true,
@@ -432,10 +254,8 @@ fn port_fits(pattern: &str, port: Port) -> bool {
 mod tests {
     use super::*;
 
-    const WHOLE: &str = include_str!("../latencies/generic.txt");
-
     #[test]
-    fn every_table_is_read_and_cites_somebody() {
+    fn every_table_parses_and_has_citations() {
         assert_eq!(all().len(), FILES.len());
         for table in all() {
             assert!(!table.citations.is_empty() && table.issue_width >= 4.0, "{}", table.name);
@@ -444,41 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_without_a_line_has_the_ports_of_the_broader_one() {
-        let ports = |name: &str, class: Class| {
-            by_name(name)
-                .expect("a table")
-                .work_of(class)
-                .iter()
-                .map(|one| one.ports.count_ones())
-                .sum::<u32>()
-        };
-        assert_eq!(ports("haswell", Class::LeaIndexed), ports("haswell", Class::Lea));
-        assert_eq!(ports("haswell", Class::FromVector), ports("haswell", Class::Cross));
-        assert_eq!((ports("zen5", Class::LeaIndexed), ports("zen5", Class::Lea)), (2, 6));
-        let without = WHOLE.replace("class vector ", "# class vector ");
-        assert!(Table::parse("t", &without).is_err(), "a broader class has none of its own to fall back to");
-    }
-
-    #[test]
-    fn a_damaged_line_is_refused_with_its_number() {
-        for (line, word) in [
-            ("latency add * * -> * 1 nobody", "nobody"),
-            ("latency add * * -> * many typical", "many"),
-            ("latency add * * -> * 1", "fields"),
-            ("class bread i0", "bread"),
-            ("lateny add", "lateny"),
-        ] {
-            let error = Table::parse("t", &format!("{WHOLE}{line}\n")).expect_err(line);
-            assert!(error.reason.contains(word), "{error}");
-            assert_eq!(error.line, WHOLE.lines().count() + 1);
-        }
-        let without_alu = WHOLE.replace("class alu", "# class alu");
-        assert!(Table::parse("t", &without_alu).expect_err("no alu").reason.contains("'alu'"));
-    }
-
-    #[test]
-    fn a_cpu_finds_its_table_or_the_nearest_one() {
+    fn of_cpu_selects_the_own_or_the_nearest_table() {
         let found = |vendor, family, model| {
             let found = of_cpu(vendor, family, model);
             (found.table.name.as_str(), found.is_own)

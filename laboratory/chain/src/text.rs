@@ -2,7 +2,7 @@
 
 use iced_x86::{Formatter, GasFormatter, Instruction, NasmFormatter};
 
-/// An instruction in Intel's order, as NASM writes it.
+/// An instruction in Intel syntax, as NASM writes it.
 #[must_use]
 pub fn instruction(instruction: &Instruction) -> String {
     let mut formatter = NasmFormatter::new();
@@ -12,7 +12,7 @@ pub fn instruction(instruction: &Instruction) -> String {
     options.set_space_after_operand_separator(true);
     options.set_show_branch_size(false);
     options.set_branch_leading_zeros(false);
-    // Constants added to numbers have a sign; selectors of shuffles have none.
+    // Integer constants are signed; shuffle selectors are not.
     options.set_signed_immediate_operands(!instruction.op0_register().is_vector_register());
     options.set_rip_relative_addresses(true);
     let mut text = String::new();
@@ -20,7 +20,7 @@ pub fn instruction(instruction: &Instruction) -> String {
     text
 }
 
-/// An instruction as the GNU assembler reads it (AT&T syntax).
+/// An instruction in AT&T syntax, as the GNU assembler reads it.
 #[must_use]
 pub fn gas(instruction: &Instruction) -> String {
     let mut formatter = GasFormatter::new();
@@ -29,7 +29,7 @@ pub fn gas(instruction: &Instruction) -> String {
     text
 }
 
-/// Cycles: whole ones as such, others with two decimals.
+/// Cycles: whole numbers without decimals, others with two.
 #[must_use]
 pub fn cycles(cycles: f64) -> String {
     if (cycles - cycles.round()).abs() < 1e-9 { format!("{cycles:.0}") } else { format!("{cycles:.2}") }

@@ -1,4 +1,4 @@
-//! How fast instructions can be started, whatever they wait for: by issue width and by execution ports.
+//! The throughput bound of instructions, regardless of dependencies: issue width and execution ports.
 
 use crate::blocks::Blocks;
 use crate::class::{self, Class};
@@ -10,23 +10,23 @@ use iced_x86::{FlowControl, Instruction, Mnemonic};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// The fewest cycles that some instructions take to start.
+/// The fewest cycles in which instructions can start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Throughput {
-    /// The larger of the bounds.
+    /// The larger of the two bounds.
     pub cycles: f64,
-    /// By issue width.
+    /// The bound by issue width.
     pub issue_cycles: f64,
-    /// Instructions, fused with their memory operands and branches with their comparisons.
+    /// Issued instructions: memory operands and branches are fused with their instructions and comparisons.
     pub issued: f64,
-    /// By the busiest set of ports.
+    /// The bound by the busiest set of ports.
     pub port_cycles: f64,
-    /// Those ports.
+    /// The names of those ports.
     pub ports: Vec<String>,
 }
 
 impl Throughput {
-    /// What binds, in words.
+    /// The larger bound, in words.
     #[must_use]
     pub fn binding(&self) -> String {
         match self.port_cycles > self.issue_cycles {
@@ -36,7 +36,7 @@ impl Throughput {
     }
 }
 
-/// The bound of these instructions, in the order in which they run.
+/// The bound of instructions in execution order.
 #[must_use]
 pub fn bound<'a>(
     table: &Table,
@@ -54,7 +54,7 @@ pub fn bound<'a>(
         issued += if is_fused { 0.0 } else { table.slots(&effects.form) };
         if !is_free {
             for ports in table.work(&effects.form) {
-                // The fused pair is the branch alone.
+                // A fused pair does only the work of the branch.
                 *work.entry(ports.ports).or_default() += ports.operations;
             }
             if is_fused {
@@ -76,7 +76,7 @@ pub fn bound<'a>(
     }
 }
 
-/// The bound of the path from the entry to an end that issues least: no call takes less.
+/// The bound of the path from the entry to an end with the fewest instructions.
 #[must_use]
 pub fn of_shortest(
     function: &Function,
@@ -108,8 +108,8 @@ pub fn of_shortest(
     bound(model.latencies.table(), model.eliminates_moves, steps)
 }
 
-/// The set of ports with most work for each: the bound of any assignment of work to ports (Hall's theorem). Only
-/// unions of the sets that occur need be looked at.
+/// The set of ports with the most work per port, which bounds any assignment of work to ports (Hall's
+/// theorem). Only unions of the sets that occur can be the busiest.
 fn busiest(work: &BTreeMap<u32, f64>) -> (f64, u32) {
     let mut unions: Vec<u32> = Vec::new();
     for set in work.keys() {
@@ -125,14 +125,14 @@ fn busiest(work: &BTreeMap<u32, f64>) -> (f64, u32) {
         inside.sum::<f64>() / f64::from(union.count_ones())
     };
     unions.into_iter().map(|union| (load(union), union)).fold((0.0, 0), |best, next| {
-        // Of equals the smaller set says more.
+        // Of equally busy sets, the smaller is more specific.
         let is_better = next.0 > best.0 + 1e-9
             || (next.0 - best.0).abs() <= 1e-9 && next.1.count_ones() < best.1.count_ones();
         if is_better { next } else { best }
     })
 }
 
-/// True for what decoders join with a conditional branch right behind it, on every CPU with a table here.
+/// True for instructions that all CPUs in the tables fuse with a following conditional branch.
 pub(crate) fn fuses_with_branch(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
         && class::classes(&crate::form::Form::of(instruction)) == [Class::Alu]

@@ -1,6 +1,7 @@
-//! What one call executed, instruction by instruction, with the registers before each.
-//! It is made by single-stepping a routine; the addresses of memory operands follow from the registers, so a trace
-//! knows exactly which load reads which store.
+//! The trace of a call: every executed instruction, with the registers before it.
+//!
+//! Traces are recorded by single-stepping. The addresses of memory operands follow from the registers, so a
+//! trace shows exactly which load reads which store.
 
 use crate::decode::Function;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Register};
@@ -8,34 +9,34 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The general registers in the order of their numbers: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
+/// The general registers by number: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
 pub type Registers = [u64; 16];
 
-/// One executed instruction.
+/// An executed instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceStep {
     /// Its address.
     pub address: u64,
-    /// The registers before it.
+    /// The registers before its execution.
     pub registers: Registers,
 }
 
-/// A call.
+/// The trace of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Trace {
-    /// Its instructions, in order.
+    /// The executed instructions, in order; a repeated string instruction is one step.
     pub steps: Vec<TraceStep>,
-    /// The bytes from each address on, 15 of them.
+    /// The 15 bytes at the address of each instruction.
     pub code: BTreeMap<u64, Vec<u8>>,
-    /// True if the call went on after the last step.
+    /// True if the call continued after the last step.
     pub is_cut: bool,
 }
 
-/// How far a call's stack may reach.
+/// The assumed size of a call's stack, in bytes.
 const STACK_BYTES: u64 = 1 << 20;
 
 impl Trace {
-    /// The instructions, each once. A repeated string instruction, which stops after each repetition, is one step.
+    /// The distinct instructions.
     #[must_use]
     pub fn function(&self) -> Function {
         let decode = |(address, bytes): (&u64, &Vec<u8>)| {
@@ -46,8 +47,8 @@ impl Trace {
         Function { entry, instructions, stops: Vec::new() }
     }
 
-    /// The functions that the call entered by calls and indirect jumps, relative to its first instruction, each
-    /// once, in order.
+    /// The functions that the call entered by calls and indirect jumps: their offsets from the first
+    /// instruction, each once, in order.
     #[must_use]
     pub fn entered(&self) -> Vec<i64> {
         let function = self.function();
@@ -65,7 +66,7 @@ impl Trace {
         found
     }
 
-    /// The addresses that belong to the stack.
+    /// The address range of the stack.
     #[must_use]
     pub fn stack(&self) -> Range<u64> {
         let top = self.steps.first().map_or(0, |step| step.registers[Register::RSP.number()]);

@@ -1,4 +1,4 @@
-//! Buffers: mapped by the page, prefaulted by writing, between inaccessible guard pages.
+//! Page-aligned buffers, prefaulted, between inaccessible guard pages.
 
 use crate::words::{UnknownWord, unknown};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
@@ -7,18 +7,18 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::str::FromStr;
 
-/// What the buffers are mapped with. What was requested; a result also says what the kernel gave.
+/// The requested page kind of buffers; results also contain what the kernel provided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pages {
-    /// The base page size; transparent huge pages refused.
+    /// Base pages; transparent huge pages are disabled.
     Base,
-    /// Transparent huge pages requested.
+    /// Transparent huge pages are requested.
     Huge,
 }
 
 impl Pages {
-    /// The words of the command line.
+    /// The words on the command line with their descriptions.
     pub const WORDS: &'static [(&'static str, &'static str)] =
         &[("4k", "base pages; transparent huge pages refused"), ("huge", "transparent huge pages requested")];
 }
@@ -43,19 +43,18 @@ impl fmt::Display for Pages {
     }
 }
 
-/// A buffer could not be mapped.
+/// A failure to map a buffer.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot map {bytes} bytes: {source}")]
 pub struct MapError {
-    /// How much was requested, guard pages included.
+    /// The requested size, including guard pages.
     pub bytes: usize,
-    /// What the kernel answered.
+    /// The kernel's error.
     pub source: rustix::io::Errno,
 }
 
-/// Memory of this process: private, page-aligned, with an inaccessible page before and after it.
-/// The memory is accessed only through raw pointers: routines under test write to it without the compiler's
-/// knowledge.
+/// Private, page-aligned memory with an inaccessible page before and after it. It is accessed only through
+/// raw pointers, because routines under test write to it without the compiler's knowledge.
 #[derive(Debug)]
 pub struct Arena {
     map: NonNull<u8>,
@@ -64,8 +63,8 @@ pub struct Arena {
     len: usize,
 }
 
-// SAFETY: an Arena owns its mapping, which is bound to no thread and accessed through raw pointers alone; unsafe code that
-// uses these from several threads must order its accesses.
+// SAFETY: an Arena owns its mapping, which is bound to no thread and accessed only through raw pointers;
+// unsafe code that uses them from several threads must order its accesses.
 unsafe impl Send for Arena {}
 
 /// The size of a base page in bytes.
@@ -77,14 +76,14 @@ pub fn page_bytes() -> usize {
 const HUGE_BYTES: usize = 2 << 20;
 
 impl Arena {
-    /// Maps at least `len` bytes (rounded up to pages; at least one), accessible and not yet touched.
+    /// Maps at least `len` bytes (rounded up to whole pages, at least one), accessible and untouched.
     ///
-    /// With [`Pages::Huge`] the memory begins at a multiple of 2 MiB and transparent huge pages are requested;
-    /// with [`Pages::Base`] they are refused. Whether the kernel obeys is another question: see
+    /// With [`Pages::Huge`] the memory starts at a multiple of 2 MiB and transparent huge pages are
+    /// requested; with [`Pages::Base`] they are disabled. The kernel may ignore the request; see
     /// [`Arena::huge_bytes`].
     ///
     /// # Errors
-    /// When the kernel refuses the mapping.
+    /// If the kernel refuses the mapping.
     pub fn new(len: usize, pages: Pages) -> Result<Arena, MapError> {
         let page = page_bytes();
         let align = if pages == Pages::Huge { HUGE_BYTES } else { page };
@@ -109,54 +108,55 @@ impl Arena {
         unsafe { mprotect(arena.start().cast(), len, MprotectFlags::READ | MprotectFlags::WRITE) }
             .map_err(failed)?;
         let advice = if pages == Pages::Huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
-        // A kernel without transparent huge pages refuses the advice; then there are none, which the result says.
+        // A kernel without transparent huge pages refuses the advice; `huge_bytes` then shows that there are
+        // none.
         // SAFETY: the range is ours, and this advice does not change its contents.
         let _refused = unsafe { madvise(arena.start().cast(), len, advice) };
         Ok(arena)
     }
 
-    /// The first byte. The byte before it is inaccessible.
+    /// The first accessible byte.
     #[must_use]
     pub fn start(&self) -> *mut u8 {
         self.map.as_ptr().wrapping_add(self.lead_bytes)
     }
 
-    /// How many bytes are accessible; the byte after them is not.
+    /// The number of accessible bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Never true: an arena has at least a page.
+    /// Always false: an arena has at least one page.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Writes to every page, so that no later access faults and no two pages share the kernel's zero page.
-    /// The bytes written come from a multiplicative sequence: neither zero nor constant.
+    /// Writes to every page, so that later accesses do not fault and no two pages share the kernel's zero
+    /// page. The data is a multiplicative sequence, neither zero nor constant.
     pub fn prefault(&mut self) {
         self.prefault_telling(&mut || {});
     }
 
-    /// The same, with a call after every 16 MiB to show progress.
-    pub fn prefault_telling(&mut self, goes_on: &mut dyn FnMut()) {
+    /// [`Arena::prefault`] with a call of `progress` after every 16 MiB.
+    pub fn prefault_telling(&mut self, progress: &mut dyn FnMut()) {
         const STEP: usize = 16 << 20;
         let mut word = 0x9e37_79b9_7f4a_7c15_u64;
         for at in (0..self.len).step_by(8) {
             if at % STEP == 0 && at > 0 {
-                goes_on();
+                progress();
             }
             word = word.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(0x1405_7b7e_f767_814f);
-            // SAFETY: len is a multiple of the page size, so at + 8 <= len; &mut self, so nothing else writes.
+            // SAFETY: len is a multiple of 8, so at + 8 <= len; &mut self, so nothing else writes.
             unsafe { self.start().add(at).cast::<u64>().write_volatile(word) };
         }
     }
 
-    /// Forbids writing, or allows it again.
+    /// Makes the memory read-only, or writable again.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub fn set_read_only(&mut self, read_only: bool) -> Result<(), MapError> {
         let access = if read_only { MprotectFlags::READ } else { MprotectFlags::READ | MprotectFlags::WRITE };
         // SAFETY: the accessible range of this arena, which &mut self owns.
@@ -164,7 +164,8 @@ impl Arena {
             .map_err(|source| MapError { bytes: self.len, source })
     }
 
-    /// How many of its bytes the kernel has mapped with huge pages now; `None` where it does not say.
+    /// The number of bytes that are currently mapped with huge pages; `None` if the kernel does not report
+    /// it.
     #[must_use]
     pub fn huge_bytes(&self) -> Option<usize> {
         let maps = std::fs::read_to_string("/proc/self/smaps").ok()?;
@@ -186,7 +187,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping that `new` made; its pointers end with the arena by contract.
+        // SAFETY: the mapping was made by `new`; by contract, no pointer into it is used after the arena.
         let _ = unsafe { munmap(self.map.as_ptr().cast(), self.mapped_bytes) };
     }
 }
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn filling_tells_that_it_goes_on() {
+    fn prefaulting_reports_progress() {
         let mut arena = Arena::new(33 << 20, Pages::Base).expect("33 MiB");
         let mut told = 0;
         arena.prefault_telling(&mut || told += 1);
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_memory_begins_where_a_huge_page_can() {
+    fn huge_memory_is_aligned_to_huge_pages() {
         let arena = Arena::new(5 << 20, Pages::Huge).expect("5 MiB");
         assert_eq!(arena.start() as usize % HUGE_BYTES, 0);
     }

@@ -1,35 +1,36 @@
-//! The C library that worker processes get: as installed, or with its thresholds for string instructions raised.
+//! The C library of worker processes: as installed, or with raised thresholds for string instructions.
 //!
-//! glibc reads `GLIBC_TUNABLES` once, when a process starts. So the rows that end in `_no_rep` are verified and timed in
-//! workers that are started with the variable, and all others that end in the C library in workers without; see
-//! `c_library` of `carryline-variants`. What the user has set stays in force in both, but for the two thresholds.
+//! glibc reads `GLIBC_TUNABLES` only when a process starts. Rows that end in `_no_rep` are therefore verified
+//! and timed in workers started with the variable, and all other rows that call the C library in workers
+//! without it; see `c_library` in `carryline-variants`. The user's own settings stay in effect in both,
+//! except for the two thresholds.
 
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
 /// The environment variable that glibc reads.
 pub const TUNABLES_VARIABLE: &str = "GLIBC_TUNABLES";
-/// What glibc calls the two thresholds.
+/// glibc's name of the threshold for `rep movsb`.
 pub const MOVSB: &str = "glibc.cpu.x86_rep_movsb_threshold";
-/// See [`MOVSB`].
+/// glibc's name of the threshold for `rep stosb`.
 pub const STOSB: &str = "glibc.cpu.x86_rep_stosb_threshold";
-/// What they are raised to, in bytes: more than any call has, and within what glibc accepts.
+/// The raised value in bytes: larger than any call, and accepted by glibc.
 const RAISED: u64 = 1 << 62;
 
-/// What is known of the C library's thresholds for `rep movsb` and `rep stosb`.
+/// The C library's thresholds for `rep movsb` and `rep stosb`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepThresholds {
-    /// Copies of at least this many bytes may go by `rep movsb` here; `None` where it is not known.
+    /// The size in bytes from which copies may use `rep movsb`; `None` if unknown.
     pub movsb: Option<u64>,
-    /// The same for filling and `rep stosb`.
+    /// The size in bytes from which fills may use `rep stosb`; `None` if unknown.
     pub stosb: Option<u64>,
-    /// Why they cannot be raised; `None` where they can.
+    /// Why they cannot be raised; `None` if they can.
     pub not_raised: Option<String>,
-    /// `GLIBC_TUNABLES` as the user has set it.
+    /// `GLIBC_TUNABLES` as set by the user.
     pub glibc_tunables: Option<String>,
 }
 
-/// The C library of this machine, examined once.
+/// The thresholds of this machine's C library, determined once.
 pub fn here() -> &'static RepThresholds {
     static HERE: OnceLock<RepThresholds> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -39,14 +40,15 @@ pub fn here() -> &'static RepThresholds {
 }
 
 impl RepThresholds {
-    /// From what `ld.so --list-tunables` prints, or from the reason why it cannot be asked.
+    /// Parses the output of `ld.so --list-tunables`, or takes the reason there is none.
     fn of(listing: Result<String, String>) -> RepThresholds {
         let read = listing.and_then(|text| Ok((tunable(&text, MOVSB)?, tunable(&text, STOSB)?)));
         match read {
             Err(reason) => RepThresholds { not_raised: Some(reason), ..RepThresholds::default() },
             Ok((movsb, stosb)) => {
                 let most = movsb.most.min(stosb.most);
-                let too_low = || format!("its thresholds for rep movsb and rep stosb end at {most} bytes");
+                let too_low =
+                    || format!("its thresholds for rep movsb and rep stosb are limited to {most} bytes");
                 RepThresholds {
                     movsb: Some(movsb.value),
                     stosb: Some(stosb.value),
@@ -57,17 +59,17 @@ impl RepThresholds {
         }
     }
 
-    /// One sentence on the C library of that name, and on what follows for the rows.
+    /// A sentence about the C library called `libc` and the rows that it supports.
     #[must_use]
     pub fn sentence(&self, libc: &str) -> String {
         let own = self.glibc_tunables.as_ref().map_or(String::new(), |variable| {
-            format!(" GLIBC_TUNABLES is set ({variable}): 'as installed' means with it.")
+            format!(" GLIBC_TUNABLES is set ({variable}); 'as installed' includes it.")
         });
         let text = match (&self.not_raised, self.movsb, self.stosb) {
             (None, Some(movsb), Some(stosb)) => format!(
                 "The C library is {libc}; its thresholds ({movsb} bytes for rep movsb, {stosb} for rep stosb) can be \
                  raised by GLIBC_TUNABLES, so it is measured both as installed and, in the rows named ..._no_rep, with \
-                 both out of reach."
+                 both disabled."
             ),
             (reason, ..) => format!(
                 "The C library is {libc}, measured only as installed; the rows named ..._no_rep are unsupported: {}.",
@@ -78,13 +80,13 @@ impl RepThresholds {
     }
 }
 
-/// The value of `GLIBC_TUNABLES` that raises the thresholds and leaves everything else of the user's in force.
+/// The value of `GLIBC_TUNABLES` that raises the thresholds and keeps the user's other settings.
 #[must_use]
 pub fn raising(variable: Option<&str>) -> String {
     setting(variable, &[(MOVSB, RAISED), (STOSB, RAISED)])
 }
 
-/// The value of `GLIBC_TUNABLES` that sets these tunables and leaves everything else of the user's in force.
+/// The value of `GLIBC_TUNABLES` that sets these tunables and keeps the user's other settings.
 ///
 /// ```
 /// use carryline_machine::c_library::setting;
@@ -106,22 +108,22 @@ pub fn setting(variable: Option<&str>, tunables: &[(&str, u64)]) -> String {
 pub struct Tunable {
     /// Its value in this process.
     pub value: u64,
-    /// The least that it can be set to.
+    /// The smallest allowed value.
     pub least: u64,
-    /// The most that it can be set to.
+    /// The largest allowed value.
     pub most: u64,
 }
 
-/// The tunables of these names, in order; `None` for one that this C library does not have.
+/// The tunables with these names, in order; `None` for those that this C library does not have.
 ///
 /// # Errors
-/// Why the C library cannot be asked.
+/// The reason the C library cannot be queried.
 pub fn tunables(names: &[&str]) -> Result<Vec<Option<Tunable>>, String> {
     let text = listing()?;
     Ok(names.iter().map(|name| tunable(&text, name).ok()).collect())
 }
 
-/// Reads a line such as `NAME: 0x840 (min: 0x200, max: 0xffffffffffffffff)`.
+/// Parses a line such as `NAME: 0x840 (min: 0x200, max: 0xffffffffffffffff)`.
 fn tunable(listing: &str, name: &str) -> Result<Tunable, String> {
     let line = listing.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let line = line.ok_or_else(|| format!("it has no tunable {name}"))?;
@@ -130,7 +132,7 @@ fn tunable(listing: &str, name: &str) -> Result<Tunable, String> {
         let (least, most) = rest.strip_prefix("(min: ")?.split_once(", max: ")?;
         Some(Tunable { value: number(value)?, least: number(least)?, most: number(most.strip_suffix(')')?)? })
     };
-    read().ok_or_else(|| format!("it describes {name} in an unknown format: '{line}'"))
+    read().ok_or_else(|| format!("it lists {name} in an unknown format: '{line}'"))
 }
 
 fn number(text: &str) -> Option<u64> {
@@ -140,7 +142,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// What the dynamic linker of this process says of its tunables.
+/// The list of tunables from the dynamic linker of this process.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 fn listing() -> Result<String, String> {
     use std::process::{Command, Stdio};
@@ -160,7 +162,7 @@ fn listing() -> Result<String, String> {
     Err("only glibc on x86-64 has such thresholds".to_owned())
 }
 
-/// The dynamic linker among the files that a process has mapped.
+/// The dynamic linker among the mapped files of a process.
 #[cfg_attr(
     not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")),
     allow(dead_code, reason = "other C libraries are not queried")
@@ -180,7 +182,7 @@ mod tests {
         glibc.cpu.x86_rep_stosb_threshold: 0x800 (min: 0x1, max: 0xffffffffffffffff)\n";
 
     #[test]
-    fn the_linkers_listing_is_read() {
+    fn the_linkers_list_is_parsed() {
         let seen = RepThresholds::of(Ok(LISTING.to_owned()));
         assert_eq!((seen.movsb, seen.stosb, seen.not_raised.clone()), (Some(0x840), Some(0x800), None));
         let sentence = seen.sentence("glibc 2.36");
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_without_the_tunables_is_measured_as_installed_alone() {
+    fn a_library_without_the_tunables_is_measured_only_as_installed() {
         let without = |text: &str| RepThresholds::of(Ok(text.to_owned()));
         let older = without("glibc.malloc.check: 0 (min: 0, max: 3)\n");
         let sentence = older.sentence("glibc 2.31");
@@ -202,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_has_set_stays_in_force() {
+    fn settings_of_the_user_are_kept() {
         let ours = format!("{MOVSB}={RAISED}:{STOSB}={RAISED}");
         assert_eq!(raising(None), ours);
         assert_eq!(raising(Some("")), ours);
         let set = format!("glibc.malloc.check=3:{MOVSB}=4096:glibc.pthread.rseq=0");
         assert_eq!(raising(Some(&set)), format!("glibc.malloc.check=3:glibc.pthread.rseq=0:{ours}"));
         let own = RepThresholds { glibc_tunables: Some(set), ..RepThresholds::of(Ok(LISTING.to_owned())) };
-        assert!(own.sentence("glibc 2.36").ends_with("'as installed' means with it."));
+        assert!(own.sentence("glibc 2.36").ends_with("'as installed' includes it."));
     }
 
     #[test]

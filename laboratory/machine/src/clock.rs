@@ -1,10 +1,10 @@
-//! Time: the time-stamp counter, fenced, and what one of its ticks is worth.
+//! The clock: the time-stamp counter with fences, and the value of its ticks.
 //!
-//! On x86-64 a reading is `lfence; rdtsc; lfence` before and `rdtscp; lfence` after: nothing of the timed region
-//! starts before the first or is still under way at the second. Ticks are neither core cycles nor nanoseconds; a
-//! chain of dependent additions, timed beside the samples, says how many ticks a core cycle takes at that moment,
-//! and the kernel's monotonic clock how many a nanosecond takes. Elsewhere a tick is a nanosecond of the
-//! monotonic clock.
+//! On x86-64 a region is timed by `lfence; rdtsc; lfence` before it and `rdtscp; lfence` after it: no
+//! instruction of the region starts before the first reading or is in flight at the second. Ticks are neither
+//! core cycles nor nanoseconds. A chain of dependent additions, timed beside the samples, gives the ticks per
+//! core cycle at that moment, and the kernel's monotonic clock those per nanosecond. On other architectures a
+//! tick is a nanosecond of the monotonic clock.
 
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ pub fn start() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_mm_lfence, _rdtsc};
-        // SAFETY: RDTSC and LFENCE are part of every x86-64 CPU; user mode reads are only forbidden by CR4.TSD, which
-        // Linux sets on request of the process alone.
+        // SAFETY: RDTSC and LFENCE are part of every x86-64 CPU; only CR4.TSD forbids reads in user mode,
+        // which Linux sets only at the request of the process itself.
         unsafe {
             _mm_lfence();
             let ticks = _rdtsc();
@@ -38,7 +38,9 @@ pub fn stop() -> u64 {
     {
         use core::arch::x86_64::{__rdtscp, _mm_lfence};
         let mut processor = 0;
-        // SAFETY: as in `start`; every CPU with a usable time-stamp counter of the last fifteen years has RDTSCP.
+        // SAFETY: RDTSC and LFENCE are part of every x86-64 CPU, and RDTSCP of every one with a usable
+        // time-stamp counter in the last fifteen years; a process may use them unless it asked Linux to
+        // forbid it.
         unsafe {
             let ticks = __rdtscp(&raw mut processor);
             _mm_lfence();
@@ -58,7 +60,7 @@ fn monotonic_ns() -> u64 {
     ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Waits until everything before has completed: the fence of fenced cells.
+/// Waits until all preceding instructions have completed; the fence of fenced cells.
 #[inline(always)]
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]
@@ -70,7 +72,7 @@ pub fn fence() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
 }
 
-/// What an empty timed region reads, in ticks: the median of many.
+/// The ticks of an empty timed region: the median of many.
 #[must_use]
 pub fn overhead_ticks() -> f64 {
     let mut readings = [0_u64; 101];
@@ -94,17 +96,17 @@ pub fn ticks_per_ns(window: Duration) -> f64 {
     last.wrapping_sub(first) as f64 / begin.elapsed().as_nanos() as f64
 }
 
-/// How many core cycles [`cycle_chain_ticks`] takes.
+/// The core cycles of [`cycle_chain_ticks`].
 pub const CHAIN_CYCLES: u32 = 20_000;
 
-/// The ticks that a chain of [`CHAIN_CYCLES`] dependent additions takes; `None` where there is no such chain for
-/// the architecture. Register is added to register: newer cores fold additions of small constants away.
+/// The ticks of a chain of [`CHAIN_CYCLES`] dependent additions; `None` if there is no such chain for the
+/// architecture. The addends are registers, because newer cores eliminate additions of small constants.
 #[must_use]
 pub fn cycle_chain_ticks() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {
         let begin = start();
-        // SAFETY: touches the named registers and flags alone.
+        // SAFETY: modifies only the named registers and flags.
         unsafe {
             core::arch::asm!(
                 "2:",
@@ -127,10 +129,10 @@ pub fn cycle_chain_ticks() -> Option<u64> {
     }
 }
 
-/// Ticks per core cycle at this moment; `None` where it cannot be known.
+/// Ticks per core cycle at this moment; `None` if unknown.
 #[must_use]
 pub fn ticks_per_cycle() -> Option<f64> {
-    // The faster of two: an interruption only ever adds.
+    // The faster of two: an interruption can only add time.
     let ticks = cycle_chain_ticks()?.min(cycle_chain_ticks()?);
     Some(ticks as f64 / f64::from(CHAIN_CYCLES))
 }
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_forward_and_costs_something() {
+    fn time_does_not_decrease_and_reading_it_takes_time() {
         let first = start();
         let second = stop();
         assert!(second >= first);

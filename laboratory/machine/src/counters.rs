@@ -1,7 +1,7 @@
-//! Hardware counters, where the kernel offers them: core cycles of this thread in user mode.
+//! Hardware counters, if the kernel provides them: core cycles of this thread in user mode.
 //!
-//! With a counter, cycles are counted (`pmu`); without one they are estimated from ticks and a chain of dependent
-//! additions (`est`). Most virtual machines offer none, and the reason is kept for the reader.
+//! With a counter, cycles are counted (`pmu`); without one they are estimated from ticks and a chain of
+//! dependent additions (`est`). Most virtual machines have none; the reason is stored.
 
 use perf_event_open_sys as sys;
 use std::fs::File;
@@ -18,7 +18,7 @@ impl CycleCounter {
     /// Opens and starts the counter.
     ///
     /// # Errors
-    /// Why the kernel offers none, as a sentence.
+    /// The reason the kernel provides none, as a sentence.
     pub fn open() -> Result<CycleCounter, String> {
         let mut attributes = sys::bindings::perf_event_attr {
             size: size_of::<sys::bindings::perf_event_attr>() as u32,
@@ -42,10 +42,10 @@ impl CycleCounter {
             let error = std::io::Error::last_os_error();
             return Err(reason(error.raw_os_error().unwrap_or(0), &error.to_string()));
         }
-        // SAFETY: a descriptor that the kernel just made and that nothing else owns.
+        // SAFETY: the kernel has just created the descriptor, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         let mut counter = CycleCounter { file };
-        // Some hypervisors let a counter be opened that never counts.
+        // Some hypervisors allow a counter to be opened that never counts.
         for spin in 0..10_000 {
             std::hint::black_box(spin);
         }
@@ -56,10 +56,10 @@ impl CycleCounter {
         }
     }
 
-    /// Cycles counted so far.
+    /// The cycles counted so far.
     ///
     /// # Errors
-    /// When the kernel withdraws the counter.
+    /// If the kernel withdraws the counter.
     pub fn read(&mut self) -> std::io::Result<u64> {
         let mut bytes = [0; 8];
         self.file.read_exact(&mut bytes)?;
@@ -67,7 +67,7 @@ impl CycleCounter {
     }
 }
 
-/// What an error of `perf_event_open` means to a user.
+/// The meaning of an error of `perf_event_open`, for the user.
 fn reason(code: i32, message: &str) -> String {
     match code {
         libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP => {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn errors_are_distinguished() {
         assert!(reason(libc::ENOENT, "").contains("virtual machine"));
         assert!(reason(libc::EACCES, "").contains("perf_event_paranoid"));
         assert!(reason(libc::ENOSYS, "").contains("sandbox"));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_or_says_why_not() {
+    fn counts_or_has_a_reason() {
         match CycleCounter::open() {
             Ok(mut counter) => {
                 let before = counter.read().expect("a counter that opened");

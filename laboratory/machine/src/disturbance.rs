@@ -1,8 +1,8 @@
-//! How often a measuring process was disturbed, as the kernel counts it.
+//! Disturbances of a measuring process, from the kernel's counters.
 
 use crate::environment::Steal;
 
-/// Counters of what takes the CPU away, at one moment.
+/// The kernel's counters of lost CPU time at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Disturbance {
     involuntary_switches: u64,
@@ -10,14 +10,14 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// The counters now.
+    /// Reads the counters.
     #[must_use]
     pub fn now() -> Disturbance {
         Disturbance { involuntary_switches: involuntary_switches(), steal: Steal::now() }
     }
 
-    /// How often the kernel took the CPU from this thread since then, and which share of the machine's time the
-    /// hypervisor took.
+    /// The involuntary context switches of this thread since then, and the fraction of the machine's time
+    /// that the hypervisor took.
     #[must_use]
     pub fn since(&self) -> (u64, f64) {
         let now = Disturbance::now();
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disturbance_only_grows() {
+    fn disturbance_does_not_decrease() {
         let before = Disturbance::now();
         let (switches, stolen) = before.since();
         assert!(switches < 1_000_000 && (0.0..=1.0).contains(&stolen));

@@ -1,8 +1,8 @@
-//! The properties of the machine and the build that matter to a figure: stored with every result.
+//! The properties of the machine and the build that affect measurements; stored with every result.
 //!
-//! Two runs can be compared only where this agrees ([`Environment::differences`]); what cannot be measured on a
-//! machine at all, and why, is in [`Environment::limits_here`]. Names of hosts and users are never read. What
-//! the system does not say is `None`, never a guess.
+//! Two runs are comparable only if these agree ([`Environment::differences`]). [`Environment::limits_here`]
+//! lists what cannot be measured on a machine, with the reasons. Names of hosts and users are never read.
+//! Properties that the system does not report are `None`, never a guess.
 
 mod assumed;
 mod cache_sizes;
@@ -17,22 +17,22 @@ pub use cache_sizes::{CacheSizes, Level};
 pub use caches::{Cache, CacheKind};
 pub use clock::{Clock, TscSteps, tsc_steps};
 pub use cpu::{Cpu, Frequency};
-pub use system::{Build, Memory, Steal, System, may_pin};
+pub use system::{Build, Memory, Steal, System, libc_name, may_pin};
 pub use tuning::Tuning;
 
 use crate::counters::CycleCounter;
 use serde::{Deserialize, Serialize};
 
-/// Everything about the machine and the build that can change a figure.
+/// The properties of the machine and the build that can change a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// The processor.
     pub cpu: Cpu,
-    /// Its caches, as the first allowed CPU sees them, the nearest first.
+    /// Its caches as reported for the first allowed CPU, the nearest first.
     pub caches: Vec<Cache>,
     /// The time-stamp counter.
     pub clock: Clock,
-    /// What is known of the core clock.
+    /// The control of the core frequency.
     pub frequency: Frequency,
     /// Main memory and pages.
     pub memory: Memory,
@@ -40,16 +40,16 @@ pub struct Environment {
     pub system: System,
     /// The program.
     pub build: Build,
-    /// What the library goes by; `None` in what was stored before it was looked at.
+    /// The library's tuning; `None` in results stored before it was recorded.
     #[serde(default)]
     pub tuning: Option<Tuning>,
-    /// Why hardware counters cannot be used; `None` where they can.
+    /// Why hardware counters cannot be used; `None` if they can.
     pub no_counters: Option<String>,
 }
 
 impl Environment {
-    /// Looks at the machine it runs on. Takes some milliseconds: CPUID is slow in a virtual machine. To be called
-    /// before the thread is tied to a CPU, which would then be the only one allowed.
+    /// Describes this machine. Takes some milliseconds, because CPUID is slow in a virtual machine. Call it
+    /// before pinning the thread, which would leave one CPU allowed.
     #[must_use]
     pub fn here() -> Environment {
         let cpu = Cpu::here();
@@ -66,7 +66,7 @@ impl Environment {
         }
     }
 
-    /// The size of the data (or unified) cache of a level, in bytes; `None` where it is not known.
+    /// The size of the data (or unified) cache of a level, in bytes; `None` if it is not reported.
     #[must_use]
     pub fn cache_bytes(&self, level: u8) -> Option<u64> {
         self.caches
@@ -76,59 +76,61 @@ impl Environment {
             .max()
     }
 
-    /// The size of the largest data (or unified) cache, in bytes: what a buffer must exceed to be in memory.
+    /// The size of the largest data (or unified) cache, in bytes; larger buffers are in memory.
     #[must_use]
     pub fn last_level_bytes(&self) -> Option<u64> {
         let data = self.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
         data.map(|cache| cache.size_bytes).max()
     }
 
-    /// The cache sizes that conditions are laid out for; safe ones where the machine does not tell.
+    /// The cache sizes that conditions are based on; assumed ones if the machine does not report them.
     #[must_use]
     pub fn cache_sizes(&self) -> CacheSizes {
         assumed::cache_sizes(self)
     }
 
-    /// What is assumed where the machine does not say what it is like, and what of it is hidden on purpose, each in a
-    /// sentence; empty on a machine that tells everything.
+    /// The assumptions where the machine does not report its properties, and the features masked by the user,
+    /// each in a sentence.
     #[must_use]
     pub fn assumed(&self) -> Vec<String> {
         assumed::sentences(self)
     }
 
-    /// What cannot be measured on this machine, or only unreliably, each with the reason.
+    /// What cannot be measured on this machine, or only unreliably, with the reasons.
     #[must_use]
     pub fn limits_here(&self) -> Vec<(String, String)> {
         compare::limits(self)
     }
 
-    /// The fields in which this environment and another differ so that figures of the two are not alike, each with
-    /// both values; empty where they are alike. Load, free memory and the like are left out.
+    /// The differences between two environments that make their results incomparable, each with both values.
+    /// Load, free memory and the like are ignored.
     #[must_use]
     pub fn differences(&self, other: &Environment) -> Vec<String> {
         compare::differences(self, other)
     }
 }
 
-/// A file of the kernel's in one line, trimmed; `None` where it is not there or empty.
+/// The trimmed content of a one-line file of the kernel; `None` if it is missing or empty.
 fn line(path: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A number in a file of the kernel's.
+/// The number in a file of the kernel.
 fn number(path: &str) -> Option<u64> {
     line(path)?.parse().ok()
 }
 
-/// How many CPUs a list like `0-3,8` names.
-fn cpus_in_list(list: &str) -> Option<u32> {
-    list.trim().split(',').try_fold(0_u32, |sum, part| {
+/// The CPUs in a list such as `0-3,8`; `None` if it is malformed.
+pub(crate) fn cpus_in_list(list: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let (low, high): (u32, u32) = (low.parse().ok()?, high.parse().ok()?);
-        sum.checked_add(high.checked_sub(low)?.checked_add(1)?)
-    })
+        let (low, high): (usize, usize) = (low.parse().ok()?, high.parse().ok()?);
+        cpus.extend((low <= high).then_some(low..=high)?);
+    }
+    Some(cpus)
 }
 
 #[cfg(test)]
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_is_described_and_survives_storage() {
+    fn this_machine_is_described_and_serialised() {
         let here = Environment::here();
         assert!(!here.cpu.allowed_cpus.is_empty());
         assert!(here.cpu.logical_cpus >= here.cpu.allowed_cpus.len() as u32);
@@ -151,7 +153,7 @@ mod tests {
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn an_x86_cpu_names_itself_and_its_caches() {
+    fn an_x86_cpu_reports_its_identity_and_caches() {
         let here = Environment::here();
         assert!(here.cpu.vendor.is_some() && here.cpu.family.is_some());
         assert!(here.cpu.features.iter().any(|name| name == "sse2"));
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_of_host_or_user_is_kept() {
+    fn names_of_host_and_user_are_not_stored() {
         let json = serde_json::to_string(&Environment::here()).expect("serialised");
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         // Shorter names ("vm", "linux") are part of other words.
@@ -178,9 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn cpu_lists_are_counted() {
-        assert_eq!(cpus_in_list("0"), Some(1));
-        assert_eq!(cpus_in_list("0-3,8,10-11\n"), Some(7));
+    fn cpu_lists_are_parsed() {
+        assert_eq!(cpus_in_list("0"), Some(vec![0]));
+        assert_eq!(cpus_in_list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
         assert_eq!(cpus_in_list("3-1"), None);
         assert_eq!(cpus_in_list("x"), None);
     }

@@ -1,4 +1,4 @@
-//! What this computer is: its CPU and caches, its clock and counters, its memory, and what the kernel lets a process have.
+//! Properties of this computer: CPU and caches, clock and counters, memory, and what the kernel permits.
 
 pub mod arena;
 pub mod c_library;

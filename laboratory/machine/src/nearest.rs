@@ -1,9 +1,9 @@
-//! The known words nearest to a wrong one, for error messages that can be acted on.
+//! Suggestions for misspelt words in error messages.
 
-/// Up to three of the known words that resemble `word`, the likeliest first; none where nothing is alike.
+/// Up to three known words that resemble `word`, the most similar first.
 ///
-/// Case is ignored. A word counts as alike when it can be typed from the other with few mistakes (a third of
-/// its length, at least two), or when one begins with the other.
+/// Case is ignored. Two words are similar if few mistakes in typing (a third of the length, at least two)
+/// turn one into the other, or if one is a prefix of the other.
 ///
 /// ```
 /// use carryline_machine::nearest::nearest;
@@ -23,19 +23,25 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
             let lower = candidate.to_lowercase();
             let mistakes = strsim::osa_distance(&word, &lower);
             let begins = word.len() >= 3 && (lower.starts_with(&word) || word.starts_with(&lower));
-            let bearable = (lower.chars().count().max(word.chars().count()) / 3).max(2);
+            let tolerated = (lower.chars().count().max(word.chars().count()) / 3).max(2);
             let differs_wholly = mistakes >= lower.chars().count();
-            (begins || mistakes <= bearable && !differs_wholly).then_some((mistakes, candidate))
+            (begins || mistakes <= tolerated && !differs_wholly).then_some((mistakes, candidate))
         })
         .collect();
     alike.sort_by_key(|(mistakes, _)| *mistakes);
-    // Something nearly right makes the vaguely similar noise; something right but for case, all else.
+    // If a word is nearly right, less similar ones are noise; if it is right except for case, so are all
+    // others.
     let best = alike.first().map_or(0, |(mistakes, _)| *mistakes);
-    let bearable = if best == 0 { 0 } else { best + 1 };
-    alike.into_iter().filter(|(mistakes, _)| *mistakes <= bearable).map(|(_, word)| word).take(MOST).collect()
+    let tolerated = if best == 0 { 0 } else { best + 1 };
+    alike
+        .into_iter()
+        .filter(|(mistakes, _)| *mistakes <= tolerated)
+        .map(|(_, word)| word)
+        .take(MOST)
+        .collect()
 }
 
-/// `; did you mean 'a' or 'b'?`, or nothing: the end of an error message.
+/// The end of an error message: `; did you mean 'a' or 'b'?`, or nothing.
 #[must_use]
 pub fn did_you_mean<S: AsRef<str>>(words: &[S]) -> String {
     if words.is_empty() {
@@ -50,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typing_mistakes_and_beginnings_are_recognised() {
+    fn typing_mistakes_and_prefixes_are_recognised() {
         let known = ["rep_stosb", "rep_stosl", "rep_stosq", "avx512_nontemporal", "zero"];
         assert_eq!(nearest("rep_stosd", known), ["rep_stosb", "rep_stosl", "rep_stosq"]);
         assert_eq!(nearest("REP_STOSB", known), ["rep_stosb"]);
@@ -61,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_question_names_each_word() {
+    fn the_question_lists_each_word() {
         assert_eq!(did_you_mean(&["a", "b"]), "; did you mean 'a' or 'b'?");
         assert_eq!(did_you_mean::<&str>(&[]), "");
     }

@@ -1,18 +1,18 @@
-//! Pinning of the measuring process to one CPU.
+//! CPU affinity of the measuring process.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The logical CPUs that this process may run on; empty where the kernel does not say.
+/// The logical CPUs on which this process may run; empty if the kernel does not report them.
 #[must_use]
 pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
-/// Keeps this thread on one CPU.
+/// Pins this thread to one CPU.
 ///
 /// # Errors
-/// Why the kernel refuses, as a sentence.
+/// The reason the kernel refuses, as a sentence.
 pub fn pin(cpu: usize) -> Result<(), String> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(format!("CPU {cpu} cannot be named in an affinity mask"));
@@ -22,8 +22,8 @@ pub fn pin(cpu: usize) -> Result<(), String> {
     sched_setaffinity(None, &set).map_err(|errno| format!("the kernel refuses to pin to CPU {cpu}: {errno}"))
 }
 
-/// Leaves one CPU to others, for as long as the guard lives: the process that waits for a measurement must not wake up
-/// on the measuring CPU. Does nothing where that is the only CPU, or where the kernel refuses.
+/// Keeps this thread off a CPU as long as the guard lives, so that a process that waits for a measurement
+/// does not wake up on the measuring CPU. Does nothing if no other CPU is allowed, or if the kernel refuses.
 #[must_use]
 pub fn keep_off(cpu: usize) -> KeptOff {
     let before = sched_getaffinity(None).ok();
@@ -35,7 +35,7 @@ pub fn keep_off(cpu: usize) -> KeptOff {
     KeptOff { before: changed }
 }
 
-/// See [`keep_off`].
+/// Restores the affinity when dropped; see [`keep_off`].
 #[derive(Debug)]
 pub struct KeptOff {
     before: Option<CpuSet>,
@@ -44,7 +44,7 @@ pub struct KeptOff {
 impl Drop for KeptOff {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // Worst case, the thread stays on fewer CPUs.
+            // At worst, the thread stays on fewer CPUs.
             let _ = sched_setaffinity(None, before);
         }
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pins_to_a_cpu_that_is_allowed_and_refuses_another() {
+    fn pins_only_to_allowed_cpus() {
         // In a separate thread, because the affinity persists.
         std::thread::spawn(|| {
             let allowed = allowed_cpus();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_is_left_to_others_for_a_while() {
+    fn keeps_off_a_cpu_until_the_guard_is_dropped() {
         std::thread::spawn(|| {
             let allowed = allowed_cpus();
             let last = *allowed.last().expect("at least the CPU this runs on");

@@ -1,40 +1,33 @@
-//! Which CPU works beside the one that measures.
+//! Chooses the CPU for work beside the measuring one.
 
-/// The measuring CPU, the other one, and whether they share a core; another core is preferred.
+use crate::environment::cpus_in_list;
+
+/// The measuring CPU, another one, and whether they share a core; a CPU of another core is preferred.
 ///
 /// # Errors
-/// Why there is no other CPU, as a sentence.
+/// The reason there is no other CPU, as a sentence.
 pub fn choose(
     cpu: Option<usize>,
     allowed: &[usize],
     siblings: &dyn Fn(usize) -> Vec<usize>,
 ) -> Result<(usize, usize, bool), String> {
     let mine = cpu.or_else(|| allowed.first().copied());
-    let mine = mine.ok_or("the kernel does not say which CPUs may be used")?;
+    let mine = mine.ok_or("the kernel does not report the allowed CPUs")?;
     let near = siblings(mine);
     let others = || allowed.iter().copied().filter(|other| *other != mine);
     match others().find(|other| !near.contains(other)).or_else(|| others().next()) {
         Some(other) => Ok((mine, other, near.contains(&other))),
-        None => Err(
-            "this needs two cores, and only one CPU may be used here (one-core machine, or an affinity mask)"
-                .to_owned(),
-        ),
+        None => {
+            Err("this needs two cores, but only one CPU is allowed (a one-core machine, or an affinity mask)"
+                .to_owned())
+        }
     }
 }
 
-/// The logical CPUs of the same core, as the kernel tells; empty where it does not.
+/// The logical CPUs of the same core; empty if the kernel does not report them.
 pub fn siblings(cpu: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    std::fs::read_to_string(path).map(|text| cpu_list(text.trim())).unwrap_or_default()
-}
-
-/// `0-2,5` as numbers.
-fn cpu_list(text: &str) -> Vec<usize> {
-    let part = |part: &str| {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        Some(low.parse::<usize>().ok()?..=high.parse::<usize>().ok()?)
-    };
-    text.split(',').filter_map(part).flatten().collect()
+    std::fs::read_to_string(path).ok().and_then(|text| cpus_in_list(&text)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -50,7 +43,5 @@ mod tests {
         let one = choose(Some(0), &[0], &pairs).expect_err("one CPU");
         assert!(one.contains("two cores"), "{one}");
         assert!(choose(None, &[], &pairs).is_err());
-        assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
-        assert!(cpu_list("").is_empty());
     }
 }

@@ -1,33 +1,33 @@
-//! Words that users write: a number of bytes, and one that a field does not know.
+//! Parses words from the command line: byte counts, and errors for unknown words.
 
-/// A word on the command line that a field does not know.
+/// A word that is not valid for a field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {field} '{word}'; known: {known}")]
 pub struct UnknownWord {
-    /// The field, as the user would name it: `cache state`, `dependence`.
+    /// The name of the field, such as `cache state` or `dependence`.
     pub field: &'static str,
-    /// What was written.
+    /// The word.
     pub word: String,
-    /// What could have been written.
+    /// The valid words.
     pub known: String,
 }
 
-/// The error for a word that is none of a field's.
+/// The error for a word that is not valid for a field.
 ///
 /// # Errors
-/// Always: [`UnknownWord`], with the words that could have been written.
+/// Always [`UnknownWord`], with the valid words.
 pub fn unknown<T>(field: &'static str, word: &str, words: &[(&str, &str)]) -> Result<T, UnknownWord> {
     let known = words.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
     Err(UnknownWord { field, word: word.to_owned(), known })
 }
 
-/// A number of bytes as people write it: `40`, `4K`, `8M`, `1G` (binary multiples; `KiB`, `MiB`, `GiB` too).
+/// A number of bytes: `40`, `4K`, `8M`, `1G` (binary multiples; also `KiB`, `MiB`, `GiB`).
 ///
 /// # Errors
-/// A sentence that says what is wrong with the word.
+/// A sentence about what is wrong with the text.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     if text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit())) {
-        return Err(format!("'{text}' is negative, and no number of bytes is"));
+        return Err(format!("'{text}' is negative; numbers of bytes cannot be"));
     }
     if !text.starts_with(|first: char| first.is_ascii_digit()) {
         return Err(format!("'{text}' is not a number of bytes"));
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_read_with_their_units() {
+    fn bytes_are_parsed_with_their_units() {
         let good = [("40", 40), ("4K", 4096), ("4KiB", 4096), ("8M", 8 << 20), ("1G", 1 << 30), ("7B", 7)];
         for (text, bytes) in good {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");

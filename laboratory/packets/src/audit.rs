@@ -1,4 +1,5 @@
-//! A whole capture's checksums: counts by protocol, the first wrong ones, and which of them the network card would have mended.
+//! The checksums of a whole capture: counts by protocol, the first wrong ones, and those that a network card
+//! would have completed.
 
 use crate::file::Sink;
 use crate::ip::{self, Transport};
@@ -10,46 +11,46 @@ use carryline::checksum::{Addresses, Checksum};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Reading and auditing a file takes at most so much memory, whatever it holds: its window is below 8 MiB, the interfaces that it
-/// describes below 12 MiB while their list grows, the senders as much.
+/// The most memory that reading and auditing a file takes: the window is below 8 MiB, the described
+/// interfaces are below 12 MiB while their list grows, and so are the senders.
 pub const MOST_BYTES: usize = 32 << 20;
 
-/// So many senders are told apart; what others send wrongly is never put down to a network card.
+/// The most senders that are tracked; wrong checksums of others are never attributed to a network card.
 pub const MOST_SENDERS: usize = 1 << 16;
 
-/// So many findings are kept of one sender and protocol.
-const MOST_OF_A_SENDER: u64 = 10;
+/// The most findings kept per sender and protocol.
+const MOST_PER_SENDER: u64 = 10;
 
-/// So many findings are kept in all, until it is known which of them are artefacts.
+/// The most findings kept until it is known which are artefacts.
 const MOST_FINDINGS: usize = 4096;
 
-/// The checksums of one protocol.
+/// Counts of the checksums of one protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Right.
+    /// Correct.
     pub good: u64,
-    /// Of the right ones, those that hold `ffff` where `0000` belongs: see [`ChecksumVerdict::MinusZero`].
+    /// Of the correct ones, those with `ffff` instead of `0000`; see [`ChecksumVerdict::MinusZero`].
     pub minus_zero: u64,
-    /// Wrong, artefacts included.
+    /// Wrong, including artefacts.
     pub bad: u64,
     /// Of the wrong ones, those that the sender's network card was to compute.
     pub offload: u64,
-    /// Not to be told.
+    /// Unverifiable.
     pub unverified: u64,
-    /// UDP over IPv4 that was sent without.
+    /// UDP over IPv4 without a checksum.
     pub none: u64,
-    /// UDP over IPv6 that was sent without.
+    /// UDP over IPv6 without a checksum.
     pub illegal: u64,
     /// Of these, those that RFC 6935 allows because they carry a tunnel.
     pub illegal_in_tunnel: u64,
 }
 
-/// The checksums of all protocols.
+/// Counts of all protocols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([Tally; Protocol::ALL.len()]);
 
 impl Counts {
-    /// Those of one protocol.
+    /// The counts of one protocol.
     #[must_use]
     pub fn of(&self, protocol: Protocol) -> &Tally {
         &self.0[protocol as usize]
@@ -60,61 +61,62 @@ impl Counts {
     }
 }
 
-/// A wrong checksum, or one that is missing and must not be.
+/// A wrong checksum, or a missing one where it is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The packet's number in the file, from 1.
     pub packet: u64,
-    /// How many IP headers are around it: 0 in the outermost.
+    /// The number of IP headers around it; 0 for the outermost packet.
     pub depth: u32,
-    /// Whose checksum it is.
+    /// The protocol of the checksum.
     pub protocol: Protocol,
-    /// The sender in the IP header.
+    /// The source address in the IP header.
     pub source: IpAddr,
-    /// The receiver in the IP header.
+    /// The destination address in the IP header.
     pub destination: IpAddr,
-    /// What stands there.
+    /// The checksum in the packet.
     pub found: Checksum,
-    /// What should; `None` for UDP over IPv6 without a checksum.
+    /// The correct checksum; `None` for UDP over IPv6 without a checksum.
     pub expected: Option<Checksum>,
 }
 
 /// A sender whose network card computes its checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
-    /// Of which protocol.
+    /// The protocol.
     pub protocol: Protocol,
-    /// Who.
+    /// The address.
     pub sender: IpAddr,
-    /// Checksums whose field holds the pseudo-header's sum.
+    /// Checksum fields that hold the sum of the pseudo-header.
     pub pseudo_header: u64,
-    /// Other wrong ones, where all that it sent were wrong, and it was answered.
+    /// Other wrong checksums of a sender that sent only wrong ones and received replies.
     pub all_wrong: u64,
 }
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Packets of whatever kind, damaged records among them.
+    /// All packets, including damaged records.
     pub packets: u64,
-    /// Packets of which the capture kept the beginning only.
+    /// Packets of which only the beginning was captured.
     pub truncated_packets: u64,
-    /// Packets with an IP fragment in them.
+    /// Packets that contain an IP fragment.
     pub fragments: u64,
-    /// The outermost IP header and what it carries.
+    /// The checksums of the outermost IP packets.
     pub outer: Counts,
-    /// These, and those of every packet tunnelled in them.
+    /// The checksums of all IP packets, including tunnelled ones.
     pub all: Counts,
-    /// Packets without an IP packet that could be taken apart, by reason; and [`Skip::CutShort`], which is none.
+    /// Packets without an IP packet that can be parsed, by reason; also [`Skip::CutShort`], which is not a
+    /// packet.
     pub skipped: BTreeMap<Skip, u64>,
-    /// The first wrong checksums that are no artefacts, at most ten of one sender and protocol.
+    /// The first wrong checksums that are not artefacts, at most ten per sender and protocol.
     pub findings: Vec<Finding>,
-    /// Senders whose network card computes their checksums, those of most packets first.
+    /// Senders whose network card computes their checksums, by decreasing number of packets.
     pub offload: Vec<Offload>,
 }
 
 impl Report {
-    /// How many checksums are wrong, or missing where they must not be, and no artefacts.
+    /// The number of checksums that are wrong or missing where required, without artefacts.
     #[must_use]
     pub fn wrong(&self) -> u64 {
         let of = |tally: &Tally| tally.bad - tally.offload + tally.illegal - tally.illegal_in_tunnel;
@@ -122,7 +124,7 @@ impl Report {
     }
 }
 
-/// An audit under way.
+/// An audit in progress.
 pub struct Audit {
     report: Report,
     senders: Senders,
@@ -135,19 +137,19 @@ impl Default for Audit {
 }
 
 impl Audit {
-    /// An audit of no packets yet.
+    /// An audit without packets.
     #[must_use]
     pub fn new() -> Audit {
         Audit { report: Report::default(), senders: Senders::new(MOST_SENDERS) }
     }
 
-    /// How many packets have been seen.
+    /// The number of packets so far.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.report.packets
     }
 
-    /// Ends the audit: now it is known who sent nothing but wrong checksums.
+    /// Ends the audit and determines which senders sent only wrong checksums.
     #[must_use]
     pub fn finish(self) -> Report {
         let Audit { mut report, senders } = self;
@@ -175,7 +177,7 @@ impl Audit {
         report
     }
 
-    /// A checksum at that depth.
+    /// Counts a checksum at a depth.
     fn count(&mut self, protocol: Protocol, addresses: Addresses, depth: u32, verdict: ChecksumVerdict) {
         let outer = depth == 0;
         let report = &mut self.report;
@@ -221,7 +223,7 @@ impl Audit {
                     sender.wrong[1] += 1;
                     sender.wrong[1]
                 });
-                if so_far <= MOST_OF_A_SENDER {
+                if so_far <= MOST_PER_SENDER {
                     self.find(protocol, (src, dst), depth, wrong.found, Some(wrong.expected));
                 }
             }
@@ -244,7 +246,7 @@ impl Audit {
         }
     }
 
-    /// An IP packet at that depth; what is tunnelled in it, or why it cannot be taken apart.
+    /// Audits an IP packet at a depth; returns the packet tunnelled in it, or the reason it cannot be parsed.
     fn ip<'a>(
         &mut self,
         version: Version,
@@ -253,8 +255,8 @@ impl Audit {
     ) -> Result<Option<(link::Layer, Bytes<'a>)>, Skip> {
         let packet = ip::packet(version, bytes);
         if let (Err(Skip::HeadersCut), Version::V4) = (&packet, version) {
-            let nobody = Addresses::V4 { src: [0; 4], dst: [0; 4] };
-            self.count(Protocol::Ipv4, nobody, depth, ChecksumVerdict::Unverified);
+            let unspecified = Addresses::V4 { src: [0; 4], dst: [0; 4] };
+            self.count(Protocol::Ipv4, unspecified, depth, ChecksumVerdict::Unverified);
         }
         let packet = packet?;
         if let Some(header) = packet.ipv4_header {
@@ -279,10 +281,10 @@ impl Audit {
         }
     }
 
-    /// The packets in a record, from the outermost in; the reason why the outermost cannot be judged.
+    /// Audits the packets in a record from the outside in; returns the reason the outermost cannot be parsed.
     fn packets_in(&mut self, link: u32, record: Bytes<'_>) -> Result<(), Skip> {
         let (mut version, mut bytes) = link::ip_of_record(link, record)?;
-        // Each is behind a header of the one before, so this ends.
+        // Each packet is shorter than the previous one, so this ends.
         for depth in 0.. {
             let tunnelled = match self.ip(version, bytes, depth) {
                 Ok(tunnelled) => tunnelled,

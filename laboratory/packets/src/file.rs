@@ -1,10 +1,12 @@
-//! Capture files: pcap (both resolutions, both byte orders) and pcapng, from a file or a pipe, in one pass and bounded memory.
+//! Capture files: pcap (both resolutions, both byte orders) and pcapng, from a file or a pipe, in one pass
+//! and bounded memory.
 //!
-//! A record that contradicts its frame ends the reading with an error at its offset; one whose frame is sound but whose contents
-//! are not is skipped; a last record that was cut short is counted, and what came before it is used.
+//! A record that contradicts its framing ends reading with an error at its offset. A record with valid
+//! framing but invalid contents is skipped. A truncated last record is counted, and the records before it are
+//! used.
 //!
-//! Framing, limits and offsets are handled here; the header, section, interface and packet blocks themselves are decoded by
-//! `pcap-parser`.
+//! This module handles framing, limits and offsets; `pcap-parser` decodes the header, section, interface and
+//! packet blocks.
 
 use crate::stream::Stream;
 use crate::{Skip, pcap, pcapng};
@@ -13,11 +15,11 @@ use std::io::Read;
 
 pub use crate::pcapng::MOST_INTERFACES;
 
-/// Larger records and blocks are refused: no packet is this long, so the length is a lie. With it, what the reader holds in
-/// memory is bounded by twice as much.
+/// The largest record or block that is accepted; no packet is this long, so a larger length is invalid. The
+/// reader's buffer is bounded by twice this size.
 pub const MOST_RECORD_BYTES: u32 = 4 << 20;
 
-/// The formats that are read.
+/// The supported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The format of libpcap and tcpdump.
@@ -35,47 +37,47 @@ impl fmt::Display for Format {
     }
 }
 
-/// What is wrong with a capture file.
+/// An error in a capture file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error("cannot be opened: {0}")]
     Open(std::io::Error),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Read(std::io::Error),
-    /// No byte in it.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// It begins with something else.
+    /// The file has another format; holds a hint.
     #[error("not a pcap or pcapng capture{0}")]
     NotACapture(&'static str),
-    /// It ends before its header does.
-    #[error("the file ends in its own header ({have} of {need} bytes)")]
+    /// The file ends within its header.
+    #[error("the file ends within its header ({have} of {need} bytes)")]
     HeaderCut {
-        /// Bytes there.
+        /// Bytes in the file.
         have: u64,
-        /// Bytes that the header has.
+        /// Bytes of the header.
         need: u64,
     },
-    /// A record that cannot be stepped over.
+    /// An invalid record, after which reading cannot continue.
     #[error("damaged: {0}")]
     Damaged(String),
-    /// Nothing in it that its reader could use.
+    /// The file contains no packet that the reader can use; holds the reason.
     #[error("no usable packet ({0})")]
     NothingUsable(String),
 }
 
-/// Why reading ended early, and how far it came.
+/// The reason reading ended early, and the offset.
 #[derive(Debug, thiserror::Error)]
 #[error("byte {offset}: {fault}")]
 pub struct ReadError {
-    /// Known once the file's own header has been read: records may have come before the fault.
+    /// The format, if the file's header was valid; records may have been read before the error.
     pub format: Option<Format>,
-    /// The byte at which the faulty record begins, or reading stopped.
+    /// The offset of the faulty record, or the offset at which reading stopped.
     pub offset: u64,
-    /// What is wrong.
+    /// The reason.
     pub fault: Fault,
 }
 
@@ -84,23 +86,25 @@ pub struct ReadError {
 pub struct Whole {
     /// The file format.
     pub format: Format,
-    /// How long the file was.
+    /// The length of the file.
     pub file_bytes: u64,
 }
 
-/// What takes the records of a capture.
+/// Receives the records of a capture.
 pub trait Sink {
-    /// A packet: the number of its link type in the registry of tcpdump.org, what was captured of it, and its length on the wire.
+    /// Receives a packet: its link type (a number of the registry of tcpdump.org), its captured bytes, and
+    /// its length on the wire.
     fn packet(&mut self, link: u32, captured: &[u8], original_bytes: u64);
 
-    /// A record that is no use: [`Skip::BadRecord`], [`Skip::UnknownInterface`] or, at most once, [`Skip::CutShort`].
+    /// Receives an unusable record: [`Skip::BadRecord`], [`Skip::UnknownInterface`] or, at most once,
+    /// [`Skip::CutShort`].
     fn skip(&mut self, why: Skip);
 }
 
-/// Reads a capture and hands its records to `sink`.
+/// Reads a capture and passes its records to `sink`.
 ///
 /// # Errors
-/// [`ReadError`] if it is not a capture or is damaged; the records before the damage have been handed over.
+/// [`ReadError`] if it is not a capture or is damaged; the records before the damage have been passed on.
 pub fn read(reader: impl Read, sink: &mut impl Sink) -> Result<Whole, ReadError> {
     let mut stream = Stream::new(reader);
     let mut format = None;
@@ -110,10 +114,10 @@ pub fn read(reader: impl Read, sink: &mut impl Sink) -> Result<Whole, ReadError>
     }
 }
 
-/// A fault and the offset of what it was found in.
+/// A fault with its offset.
 pub(crate) type At = (u64, Fault);
 
-/// `begun` is set once the file's header has been read.
+/// Reads all records; sets `begun` when the file's header has been read.
 fn read_records(
     stream: &mut Stream<impl Read>,
     sink: &mut impl Sink,
@@ -143,7 +147,7 @@ fn could_begin_a_capture(beginning: &[u8]) -> bool {
     pcap::MAGICS.iter().chain([&pcapng::SECTION_MAGIC]).any(|magic| magic.starts_with(beginning))
 }
 
-/// What a file that is not a capture seems to be.
+/// A hint at the format of a file that is not a capture.
 fn hint(beginning: &[u8]) -> &'static str {
     match beginning {
         [0x1f, 0x8b, ..] => " (compressed by gzip: decompress it first, with 'gzip -d')",

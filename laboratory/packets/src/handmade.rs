@@ -1,8 +1,8 @@
-//! Captures made by hand, byte by byte, for the tests.
+//! Captures built byte by byte for tests.
 
 use crate::link::types as link;
 
-/// How a file stores its numbers.
+/// The byte order of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// The least significant byte first.
@@ -23,7 +23,7 @@ impl Order {
     }
 }
 
-/// An IPv4 packet with `payload` behind a header of `options` extra words.
+/// An IPv4 packet with `options` extra words in its header.
 pub fn ipv4(protocol: u8, options: u8, payload: &[u8]) -> Vec<u8> {
     let header_bytes = 20 + 4 * usize::from(options);
     let total = (header_bytes + payload.len()) as u16;
@@ -35,7 +35,8 @@ pub fn ipv4(protocol: u8, options: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// An IPv6 packet with extension headers (type and bytes, each beginning with a place for the next type).
+/// An IPv6 packet with extension headers, each a type and bytes; the first byte is overwritten with the next
+/// type.
 pub fn ipv6(extensions: &[(u8, Vec<u8>)], protocol: u8, payload: &[u8]) -> Vec<u8> {
     let extension_bytes: usize = extensions.iter().map(|(_, bytes)| bytes.len()).sum();
     let kinds: Vec<u8> = extensions.iter().map(|(kind, _)| *kind).chain([protocol]).collect();
@@ -51,14 +52,14 @@ pub fn ipv6(extensions: &[(u8, Vec<u8>)], protocol: u8, payload: &[u8]) -> Vec<u
     packet
 }
 
-/// A TCP segment of `len` bytes in all.
+/// A TCP segment of `len` bytes.
 pub fn tcp(len: usize) -> Vec<u8> {
     let mut segment = vec![0x1f, 0x90, 0xc0, 0x01, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x10];
     segment.resize(len, 0xa5);
     segment
 }
 
-/// A UDP datagram of `len` bytes in all, with a checksum field as given.
+/// A UDP datagram of `len` bytes with the given checksum field.
 pub fn udp(len: usize, checksum: u16) -> Vec<u8> {
     let mut datagram = vec![0, 53, 0x30, 0x39];
     datagram.extend((len as u16).to_be_bytes());
@@ -67,7 +68,7 @@ pub fn udp(len: usize, checksum: u16) -> Vec<u8> {
     datagram
 }
 
-/// ICMP or ICMPv6 of `len` bytes in all.
+/// An ICMP or ICMPv6 message of `len` bytes.
 pub fn echo(kind: u8, len: usize) -> Vec<u8> {
     let mut message = vec![kind, 0, 0x11, 0x22, 0, 1, 0, 2];
     message.resize(len, 0x3c);
@@ -109,10 +110,10 @@ pub fn tagged(tags: &[u16], packet: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A captured frame with the length it had on the wire.
+/// A captured frame with its length on the wire.
 pub type Record = (Vec<u8>, u32);
 
-/// Frames captured whole.
+/// Completely captured frames.
 pub fn whole(frames: impl IntoIterator<Item = Vec<u8>>) -> Vec<Record> {
     frames.into_iter().map(|frame| (frame.clone(), frame.len() as u32)).collect()
 }
@@ -134,7 +135,7 @@ pub fn pcap(order: Order, nanoseconds: bool, link: u32, records: &[Record]) -> V
     file
 }
 
-/// A pcapng block with true lengths.
+/// A pcapng block with consistent lengths.
 pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let len = order.u32(padded as u32 + 12);
@@ -155,7 +156,7 @@ pub fn section(order: Order) -> Vec<u8> {
     block(order, 0x0a0d_0d0a, &body)
 }
 
-/// An option, padded.
+/// An option, padded to four bytes.
 pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     let mut option = [order.u16(code), order.u16(value.len() as u16)].concat();
     option.extend(value);
@@ -187,7 +188,7 @@ pub fn simple_packet(order: Order, record: &Record) -> Vec<u8> {
     block(order, 3, &[&order.u32(record.1)[..], &record.0].concat())
 }
 
-/// A packet block of early drafts.
+/// The packet block of early drafts.
 pub fn old_packet(order: Order, interface: u16, record: &Record) -> Vec<u8> {
     let (captured, original) = record;
     let mut body = [order.u16(interface), order.u16(0)].concat();
@@ -198,7 +199,7 @@ pub fn old_packet(order: Order, interface: u16, record: &Record) -> Vec<u8> {
     block(order, 2, &body)
 }
 
-/// A pcapng file with one interface and all packets in enhanced blocks.
+/// A pcapng file with one interface and all packets in enhanced packet blocks.
 pub fn pcapng(order: Order, link: u32, records: &[Record]) -> Vec<u8> {
     let mut file = section(order);
     file.extend(interface(order, link, 0, &[]));

@@ -1,4 +1,4 @@
-//! IP headers with their extensions: what they carry, and between which two addresses its checksum says it goes.
+//! IP headers with their extensions: the payload, and the addresses that its checksum covers.
 
 use crate::Skip;
 use crate::bytes::{Bytes, be16};
@@ -12,38 +12,38 @@ use etherparse::{
 /// An IP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Source and destination as the header has them.
+    /// Source and destination in the header.
     pub addresses: Addresses,
-    /// The IPv4 header with its options, which its checksum covers.
+    /// The IPv4 header with its options, all of which its checksum covers.
     pub ipv4_header: Option<&'a [u8]>,
-    /// What it carries.
+    /// The payload.
     pub payload: Result<Payload<'a>, Opaque>,
 }
 
-/// What an IP packet carries.
+/// The payload of an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload<'a> {
-    /// Of the header behind all extensions.
+    /// The protocol of the header after all extensions.
     pub protocol: IpNumber,
-    /// Exactly that header and what follows it.
+    /// That header and the bytes after it, without padding.
     pub bytes: Bytes<'a>,
-    /// Source and final destination; `None` where a routing header of an unknown kind hides the latter.
+    /// Source and final destination; `None` if the latter is hidden in a routing header of an unknown type.
     pub ends: Option<Addresses>,
 }
 
-/// Why it cannot be said what an IP packet carries, or not where it ends.
+/// An IP packet whose payload or its end cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opaque {
     /// The reason.
     pub why: Skip,
-    /// The protocol, where the payload begins with its header.
+    /// The protocol, if the payload starts with its header.
     pub protocol: Option<IpNumber>,
 }
 
-/// Takes an IP packet apart.
+/// Parses an IP packet.
 ///
 /// # Errors
-/// [`Skip::BadLength`] or [`Skip::HeadersCut`] if there is no whole header.
+/// [`Skip::BadLength`] or [`Skip::HeadersCut`] if the header is incomplete.
 pub fn packet<'a>(version: Version, packet: Bytes<'a>) -> Result<Packet<'a>, Skip> {
     match version {
         Version::V4 => ipv4(packet),
@@ -52,10 +52,10 @@ pub fn packet<'a>(version: Version, packet: Bytes<'a>) -> Result<Packet<'a>, Ski
 }
 
 impl<'a> Payload<'a> {
-    /// The bytes that a TCP, UDP, ICMP or ICMPv6 checksum runs over, cut where UDP says that it ends.
+    /// The bytes that a TCP, UDP, ICMP or ICMPv6 checksum covers; for UDP, up to the end given by its length.
     ///
     /// # Errors
-    /// [`Skip::OtherTransport`], or what is wrong with the lengths.
+    /// [`Skip::OtherTransport`], or the reason the lengths are invalid.
     pub fn transport(&self) -> Result<(Transport, Bytes<'a>), Skip> {
         let transport = Transport::of_payload(self).ok_or(Skip::OtherTransport)?;
         if self.bytes.original_bytes() < transport.least_bytes() {
@@ -64,7 +64,7 @@ impl<'a> Payload<'a> {
         if transport != Transport::Udp {
             return Ok((transport, self.bytes));
         }
-        // RFC 768: UDP has a length of its own.
+        // RFC 768: UDP has its own length.
         let datagram_bytes = u64::from(be16(self.bytes.header(UdpHeader::LEN)?, 4));
         if datagram_bytes < transport.least_bytes() {
             return Err(Skip::BadLength);
@@ -73,7 +73,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// The transports whose checksums are known here.
+/// The transports whose checksums are supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// RFC 9293.
@@ -100,18 +100,18 @@ impl Transport {
     /// The transport of a payload, whatever its lengths.
     #[must_use]
     pub fn of_payload(payload: &Payload<'_>) -> Option<Transport> {
-        // Without ends it is IPv6: those of IPv4 are always known.
+        // IPv6 if the addresses are unknown: those of IPv4 are always known.
         let is_v4 = matches!(payload.ends, Some(Addresses::V4 { .. }));
         Transport::of(payload.protocol, if is_v4 { Version::V4 } else { Version::V6 })
     }
 
-    /// The transport that begins where its length is contradictory, or that is a fragment's.
+    /// The transport of a packet with invalid lengths, or of a first fragment.
     #[must_use]
     pub fn of_opaque(opaque: Opaque, version: Version) -> Option<Transport> {
         Transport::of(opaque.protocol?, version)
     }
 
-    /// How many bytes its header has at least.
+    /// The minimum length of its header.
     fn least_bytes(self) -> u64 {
         match self {
             Transport::Tcp => TcpHeader::MIN_LEN as u64,
@@ -121,7 +121,7 @@ impl Transport {
     }
 }
 
-/// RFC 791: the payload is the total length less the header's; bytes behind it are padding of the link.
+/// RFC 791: the payload is the total length less that of the header; bytes after it are padding of the link.
 fn ipv4(packet: Bytes<'_>) -> Result<Packet<'_>, Skip> {
     let header_bytes = usize::from(packet.header(Ipv4Header::MIN_LEN)?[0] & 0xf) * 4;
     let bytes = packet.header(header_bytes.max(Ipv4Header::MIN_LEN))?;
@@ -157,21 +157,21 @@ fn ipv4_payload<'a>(
     Ok(Payload { protocol, bytes, ends: Some(ends) })
 }
 
-/// RFC 791, section 3.1: while a source route has hops left, the destination is its last one.
+/// RFC 791, section 3.1: while a source route has hops left, its last address is the final destination.
 fn final_destination_v4(header: &Ipv4HeaderSlice<'_>) -> [u8; 4] {
     const END: u8 = 0;
     const NO_OPERATION: u8 = 1;
     const LOOSE_ROUTE: u8 = 131;
     const STRICT_ROUTE: u8 = 137;
     let mut options = header.options();
-    // Every round takes at least one of at most 40 bytes.
+    // Every iteration consumes at least one of at most 40 bytes.
     loop {
         options = match *options {
             [NO_OPERATION, ref behind @ ..] => behind,
             [END, ..] => break,
             [kind, len, ref route @ ..] if len >= 2 && usize::from(len) <= options.len() => {
                 let route = &route[..usize::from(len) - 2];
-                // The pointer counts from the option's start, from 1.
+                // The pointer counts from 1, from the start of the option.
                 if let (LOOSE_ROUTE | STRICT_ROUTE, [pointer, .., a, b, c, d]) = (kind, route)
                     && *pointer <= len
                 {
@@ -185,7 +185,7 @@ fn final_destination_v4(header: &Ipv4HeaderSlice<'_>) -> [u8; 4] {
     header.destination()
 }
 
-/// RFC 8200: the payload length counts the extension headers, which the checksum does not.
+/// RFC 8200: the payload length includes the extension headers, which the checksum does not cover.
 fn ipv6(packet: Bytes<'_>) -> Result<Packet<'_>, Skip> {
     let header = Ipv6HeaderSlice::from_slice(packet.header(Ipv6Header::LEN)?).map_err(|_| Skip::BadLength)?;
     let (src, dst) = (header.source(), header.destination());
@@ -204,7 +204,7 @@ fn ipv6_payload<'a>(packet: Bytes<'a>, header: &Ipv6HeaderSlice<'a>) -> Result<P
         .cut(payload_bytes)
         .map_err(|why| Opaque { why, protocol: Some(next) })?;
     let (mut src, mut dst) = (header.source(), Some(header.destination()));
-    // Every round takes at least 8 of at most 65535 bytes, so this ends.
+    // Every iteration consumes at least 8 of at most 65535 bytes.
     loop {
         let opaque = |why| Opaque { why, protocol: None };
         match next {
@@ -228,7 +228,7 @@ fn ipv6_payload<'a>(packet: Bytes<'a>, header: &Ipv6HeaderSlice<'a>) -> Result<P
                 let extension =
                     Ipv6FragmentHeaderSlice::from_slice(extension).map_err(|_| opaque(Skip::BadLength))?;
                 next = extension.next_header();
-                // A lone "fragment" that is the whole packet counts (RFC 6946).
+                // An atomic fragment is the whole packet (RFC 6946).
                 if extension.is_fragmenting_payload() {
                     let is_first = extension.fragment_offset().value() == 0;
                     return Err(Opaque { why: Skip::Fragment, protocol: is_first.then_some(next) });
@@ -244,8 +244,9 @@ fn ipv6_payload<'a>(packet: Bytes<'a>, header: &Ipv6HeaderSlice<'a>) -> Result<P
     }
 }
 
-/// Where a packet with this routing header goes in the end; `None` if the kind of header is not known, or it lies.
-/// RFC 8200, section 8.1: the pseudo-header has that address, which is in the IPv6 header only after the last hop.
+/// The final destination of a packet with this routing header; `None` if the type is unknown or the header is
+/// inconsistent. RFC 8200, section 8.1: the pseudo-header contains this address, which is in the IPv6 header
+/// only after the last hop.
 fn final_destination_v6(route: &[u8], dst: Option<[u8; 16]>) -> Option<[u8; 16]> {
     const SOURCE_ROUTE: u8 = 0;
     const MOBILE: u8 = 2;
@@ -258,9 +259,10 @@ fn final_destination_v6(route: &[u8], dst: Option<[u8; 16]>) -> Option<[u8; 16]>
     match kind {
         // RFC 5095 and RFC 6275: addresses in the order of the hops.
         SOURCE_ROUTE | MOBILE => route.get(8..)?.last_chunk().copied(),
-        // RFC 8754: the other way round.
+        // RFC 8754: in reverse order.
         SEGMENTS => route.get(8..)?.first_chunk().copied(),
-        // RFC 6554: the last address without its first bytes, which are the destination's, and with padding behind it.
+        // RFC 6554: the last address without the leading bytes that it shares with the destination, followed
+        // by padding.
         RPL => {
             let (elided, padding) = (usize::from(route[4] & 0xf), usize::from(route[5] >> 4));
             let addresses = route.get(8..route.len().checked_sub(padding)?)?;
@@ -273,12 +275,12 @@ fn final_destination_v6(route: &[u8], dst: Option<[u8; 16]>) -> Option<[u8; 16]>
     }
 }
 
-/// RFC 6275, section 6.3: a mobile node's own address, which the pseudo-header has for its source.
+/// RFC 6275, section 6.3: a mobile node's home address, which the pseudo-header contains as the source.
 fn home_address(extension: &[u8]) -> Option<[u8; 16]> {
     const PAD_1: u8 = 0;
     const HOME_ADDRESS: u8 = 201;
     let mut options = extension.get(2..)?;
-    // Every round takes at least one byte.
+    // Every iteration consumes at least one byte.
     loop {
         options = match *options {
             [PAD_1, ref behind @ ..] => behind,
@@ -289,7 +291,7 @@ fn home_address(extension: &[u8]) -> Option<[u8; 16]> {
     }
 }
 
-/// RFC 4302: an authentication header counts its length in 4-byte words, less two.
+/// RFC 4302: the length of an authentication header is in 4-byte words, less two.
 fn authentication(rest: Bytes<'_>) -> Result<(IpNumber, Bytes<'_>), Skip> {
     let header = rest.header(8)?;
     let header_bytes = (usize::from(header[1]) + 2) * 4;

@@ -1,13 +1,13 @@
-//! One checksum: right, wrong, absent, or not to be told.
+//! The verdict on one checksum: correct, wrong, absent or unverifiable.
 
 use crate::ip::{Payload, Transport};
 use crate::tunnel;
 use carryline::checksum::{self, Addresses, Checksum, Sum, UdpVerdict};
 
-/// What a checksum belongs to.
+/// The protocol that a checksum belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// The header of IPv4.
+    /// The IPv4 header.
     Ipv4,
     /// TCP.
     Tcp,
@@ -20,11 +20,11 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All, in the order in which they are listed.
+    /// All protocols, in the order in which they are listed.
     pub const ALL: [Protocol; 5] =
         [Protocol::Ipv4, Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Icmpv6];
 
-    /// The word for it in JSON.
+    /// The word in JSON.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Protocol {
         }
     }
 
-    /// Its name.
+    /// The name as printed.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,51 +60,52 @@ impl From<Transport> for Protocol {
     }
 }
 
-/// What is to be said of a checksum.
+/// The verdict on a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumVerdict {
-    /// Right.
+    /// Correct.
     Good,
-    /// Right for a receiver, who sums; but a sender who sums never writes it: `ffff` where `0000` belongs, one zero of
-    /// one's-complement arithmetic for the other. Updates by RFC 1141 do it, which RFC 1624 mends. UDP means it to be so.
+    /// Correct for a receiver, which only adds it up, but not what a sender computes: `ffff` instead of
+    /// `0000`, the other zero of one's-complement arithmetic. Updates by RFC 1141 cause it, which RFC 1624
+    /// corrects. In UDP it is intended.
     MinusZero,
     /// Wrong.
     Bad(Wrong),
-    /// UDP over IPv4 with a field of zero: the sender computed none.
+    /// UDP over IPv4 with a checksum field of zero: the sender computed none.
     None,
-    /// UDP over IPv6 with a field of zero, which RFC 8200, section 8.1, forbids.
+    /// UDP over IPv6 with a checksum field of zero, which RFC 8200, section 8.1, forbids.
     Illegal {
-        /// RFC 6935 allows it here: the port is that of a tunnel whose specification says so.
+        /// True if RFC 6935 allows it: the port is that of a tunnel whose specification permits it.
         allowed: bool,
     },
-    /// It cannot be told: not all that the checksum covers was captured, or it is not known what it covers.
+    /// Unverifiable: not all bytes that the checksum covers were captured, or it is unknown which it covers.
     Unverified,
 }
 
 /// A wrong checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// What stands there.
+    /// The checksum in the packet.
     pub found: Checksum,
-    /// What should.
+    /// The correct checksum.
     pub expected: Checksum,
-    /// The field holds the sum of the pseudo-header alone: the sender's network card was to finish it
-    /// ([`Sum::offload_seed`]), and the capture was made before that.
+    /// True if the field holds the sum of only the pseudo-header, which the sender's network card was to
+    /// complete ([`Sum::offload_seed`]); the capture was made before that.
     pub left_for_card: bool,
 }
 
-/// An IPv4 header with its options.
+/// The verdict on the checksum of an IPv4 header with its options.
 #[must_use]
 pub fn ipv4_header(header: &[u8]) -> ChecksumVerdict {
     if checksum::verify_ipv4_header(header) {
         return good(header, 10);
     }
-    // The reader of headers has compared the length in it with the bytes there are.
+    // The parser has compared the length in the header with the bytes available.
     let Some(found) = field(header, 10) else { return ChecksumVerdict::Unverified };
     ChecksumVerdict::Bad(Wrong { found, expected: checksum::ipv4_header(header), left_for_card: false })
 }
 
-/// What an IP packet carries; `None` if it has no checksum known here.
+/// The verdict on the checksum of a payload; `None` if it has none that is supported.
 #[must_use]
 pub fn payload(payload: &Payload<'_>) -> Option<(Protocol, ChecksumVerdict)> {
     match payload.transport() {
@@ -119,7 +120,8 @@ pub fn payload(payload: &Payload<'_>) -> Option<(Protocol, ChecksumVerdict)> {
     }
 }
 
-/// `segment` is as long as the transport's header at least, and as its IP header says at most.
+/// The verdict on a segment, which is at least as long as the transport's header and at most as long as its
+/// IP header states.
 fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> ChecksumVerdict {
     let wrong = |field_at, expected: Checksum| {
         let Some(found) = field(segment, field_at) else { return ChecksumVerdict::Unverified };
@@ -152,7 +154,7 @@ fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> ChecksumVerdi
     }
 }
 
-/// A checksum that verifies.
+/// The verdict on a checksum that verifies.
 fn good(bytes: &[u8], field_at: usize) -> ChecksumVerdict {
     if field(bytes, field_at) == Some(Checksum([0xff; 2])) {
         ChecksumVerdict::MinusZero
@@ -165,8 +167,8 @@ fn field(bytes: &[u8], at: usize) -> Option<Checksum> {
     bytes.get(at..)?.first_chunk().copied().map(Checksum)
 }
 
-/// Whether a field is what a driver leaves for its card: the pseudo-header's sum, or for segments that the card is to cut, the
-/// sum of one without a length.
+/// True if the field is what a driver leaves for its network card: the sum of the pseudo-header or, for
+/// packets that the card is to segment, that of one without a length.
 fn is_left_for_card(found: Checksum, transport: Transport, ends: Addresses, segment: &[u8]) -> bool {
     let protocol = match transport {
         Transport::Tcp => 6,
@@ -175,7 +177,7 @@ fn is_left_for_card(found: Checksum, transport: Transport, ends: Addresses, segm
         Transport::Icmp => return false,
     };
     let pseudo_header = |bytes: usize| match ends {
-        // Both lengths were in an IP header.
+        // Both lengths come from an IP header.
         Addresses::V4 { src, dst } => Sum::pseudo_v4(src, dst, protocol, bytes as u16),
         Addresses::V6 { src, dst } => Sum::pseudo_v6(src, dst, bytes as u32, protocol),
     };

@@ -1,16 +1,16 @@
-//! Packets of capture files: read, taken apart down to their checksums, and judged.
+//! Reads the packets of capture files, finds their checksums, and verifies these.
 //!
 //! | job | module |
 //! | --- | --- |
 //! | pcap and pcapng files, or pipes, to records | [`mod@file`] |
 //! | a frame of any link type to its IP packet | [`link`] |
 //! | an IP header with its extensions to the transport | [`ip`] |
-//! | a transport to the IP packet that is tunnelled in it | [`tunnel`] |
-//! | one checksum: right, wrong, or not to be told | [`judge`] |
-//! | a whole capture's checksums | [`audit`] |
+//! | a transport to the IP packet tunnelled in it | [`tunnel`] |
+//! | the verdict on one checksum | [`judge`] |
+//! | the checksums of a whole capture | [`audit`] |
 //!
-//! A capture is a stranger's file. No input makes any of this panic or loop, recursion is nowhere, and memory is bounded
-//! by [`audit::MOST_BYTES`].
+//! Captures are untrusted input. No input causes a panic or an endless loop, nothing is recursive, and memory
+//! is bounded by [`audit::MOST_BYTES`].
 
 pub mod audit;
 mod bytes;

@@ -1,35 +1,35 @@
-//! From a captured frame to the IP packet in it.
+//! Finds the IP packet in a captured frame.
 //!
-//! Headers are stepped over in a loop, each of which takes bytes from the front, so that a packet of nothing but labels and tags
-//! costs its length and no stack.
+//! A loop skips the headers, each of which consumes bytes. A packet of nothing but labels and tags therefore
+//! takes time proportional to its length, and no stack.
 
 use crate::Skip;
 use crate::bytes::{Bytes, be16};
 use etherparse::{EtherType, ether_type};
 
-/// Link types, by their number in the registry of tcpdump.org.
+/// Link types by their number in the registry of tcpdump.org.
 pub mod types {
-    /// Four bytes of address family, in the byte order of the machine that captured.
+    /// Four bytes of address family in the byte order of the capturing machine.
     pub const BSD_NULL: u32 = 0;
     /// Ethernet.
     pub const ETHERNET: u32 = 1;
     /// PPP.
     pub const PPP: u32 = 9;
-    /// Raw IP, as libpcap numbers it inside programs and as some of them write it.
+    /// Raw IP, as numbered by libpcap internally; some programs write these numbers.
     pub const RAW_DLT: [u32; 2] = [12, 14];
-    /// PPP in HDLC-like framing, or Cisco's HDLC.
+    /// PPP in HDLC-like framing, or Cisco HDLC.
     pub const PPP_SERIAL: u32 = 50;
-    /// PPPoE: a session's frames without their Ethernet header.
+    /// PPPoE: the frames of a session without their Ethernet header.
     pub const PPP_ETHER: u32 = 51;
     /// Raw IP.
     pub const RAW: u32 = 101;
-    /// Cisco's HDLC.
+    /// Cisco HDLC.
     pub const CISCO_HDLC: u32 = 104;
-    /// Four bytes of address family in network order.
+    /// Four bytes of address family in network byte order.
     pub const BSD_LOOP: u32 = 108;
-    /// Linux' "cooked" capture of the device `any`.
+    /// Linux's "cooked" capture of the device `any`.
     pub const LINUX_COOKED: u32 = 113;
-    /// PPP behind a byte that says which way it went.
+    /// PPP after a byte for the direction.
     pub const PPP_WITH_DIRECTION: u32 = 204;
     /// A stack of MPLS labels.
     pub const MPLS: u32 = 219;
@@ -37,11 +37,11 @@ pub mod types {
     pub const IPV4: u32 = 228;
     /// Raw IPv6.
     pub const IPV6: u32 = 229;
-    /// The second form of [`LINUX_COOKED`].
+    /// The second version of [`LINUX_COOKED`].
     pub const LINUX_COOKED_2: u32 = 276;
 }
 
-/// 802.1Q, 802.1ad, and the two that stood for the latter before it.
+/// 802.1Q, 802.1ad, and the two types used before 802.1ad.
 const TAGS: [EtherType; 4] = [
     ether_type::VLAN_TAGGED_FRAME,
     ether_type::PROVIDER_BRIDGING,
@@ -54,11 +54,11 @@ const PPPOE: EtherType = EtherType(0x8864);
 const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
 /// RFC 1701 and others: an Ethernet frame.
 const BRIDGED_ETHERNET: EtherType = EtherType(0x6558);
-/// 802.1ah: a service tag, and a frame of the customer's.
+/// 802.1ah: a service tag, and a frame of the customer.
 const BACKBONE_SERVICE: EtherType = EtherType(0x88e7);
 /// RFC 8300: a service function chain.
 const SERVICE_HEADER: EtherType = EtherType(0x894f);
-/// Smaller values of the field are an 802.3 length.
+/// Smaller values are an 802.3 length.
 const ETHERTYPE_LEAST: EtherType = EtherType(0x0600);
 
 /// A version of IP.
@@ -70,33 +70,34 @@ pub enum Version {
     V6,
 }
 
-/// What the next byte of a packet begins.
+/// The layer that the next byte of a packet starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// An Ethernet header.
     Ethernet,
-    /// What this type field stands for: IP, a tag with another type field, or 802.2 with one.
+    /// The layer with this EtherType: IP, a tag with another EtherType, or 802.2 with one.
     EtherType(EtherType),
-    /// RFC 2516: version and type, a code that is 0 in a session, the session's number, and the length of what follows, which is
-    /// PPP without address and control bytes.
+    /// RFC 2516: version and type, a code (0 in a session), the session number, and the length of the rest,
+    /// which is PPP without address and control bytes.
     Pppoe,
-    /// PPP. Address and control bytes may be left out, and the protocol compressed to one odd byte.
+    /// PPP. Address and control bytes may be omitted, and the protocol may be compressed to one odd byte.
     Ppp,
-    /// RFC 3032: four bytes a label, of which the last has its bottom-of-stack bit set. The labels do not say what follows: the
-    /// first bits tell IP, and a zero there is the control word of a pseudowire (RFC 4385), behind which a frame comes.
+    /// RFC 3032: four bytes per label; the last has its bottom-of-stack bit set. The labels do not identify
+    /// the next layer: its first bits identify IP, and zeros are the control word of a pseudowire (RFC 4385),
+    /// followed by a frame.
     Mpls,
-    /// RFC 8300: a header that says its own length and what follows it.
+    /// RFC 8300: a header with its own length and the next protocol.
     ServiceHeader,
-    /// Four bytes of address family, in one byte order or the other.
+    /// Four bytes of address family in either byte order.
     Family,
-    /// IP of the version that its first bits tell.
+    /// IP; the first bits are the version.
     AnyIp,
     /// IP.
     Ip(Version),
 }
 
 impl Layer {
-    /// What a record of this link type begins with, and how many bytes to step over before.
+    /// The first layer of a record of this link type, and the number of bytes before it.
     fn of_link(link: u32, packet: Bytes<'_>) -> Result<(Layer, usize), Skip> {
         Ok(match link {
             types::ETHERNET => (Layer::Ethernet, 0),
@@ -104,7 +105,7 @@ impl Layer {
             types::LINUX_COOKED_2 => (Layer::EtherType(EtherType(be16(packet.header(20)?, 0))), 20),
             types::CISCO_HDLC => (Layer::EtherType(EtherType(be16(packet.header(4)?, 2))), 4),
             types::BSD_NULL | types::BSD_LOOP => (Layer::Family, 0),
-            // RFC 1547: Cisco's framing begins with 0x0f or 0x8f where PPP has 0xff.
+            // RFC 1547: Cisco's framing starts with 0x0f or 0x8f, PPP with 0xff.
             types::PPP_SERIAL if matches!(packet.captured().first(), Some(0x0f | 0x8f)) => {
                 (Layer::EtherType(EtherType(be16(packet.header(4)?, 2))), 4)
             }
@@ -124,19 +125,19 @@ impl Layer {
 /// The IP packet in a record of this link type.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason there is none.
 pub fn ip_of_record<'a>(link: u32, packet: Bytes<'a>) -> Result<(Version, Bytes<'a>), Skip> {
     let (layer, before) = Layer::of_link(link, packet)?;
     ip_behind(layer, packet.after(before))
 }
 
-/// The IP packet behind the headers that begin with `layer`.
+/// The IP packet after the headers that start with `layer`.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason there is none.
 pub fn ip_behind<'a>(layer: Layer, packet: Bytes<'a>) -> Result<(Version, Bytes<'a>), Skip> {
     let (mut layer, mut packet) = (layer, packet);
-    // Every round takes bytes from the packet or is followed by one that does or is the last, so this ends.
+    // Every iteration consumes bytes, is followed by one that does, or is the last, so this ends.
     loop {
         (layer, packet) = match layer {
             Layer::Ip(version) => return Ok((version, packet)),
@@ -153,7 +154,7 @@ pub fn ip_behind<'a>(layer: Layer, packet: Bytes<'a>) -> Result<(Version, Bytes<
                 if header[0] != 0x11 || header[1] != 0 {
                     return Err(Skip::NotIp);
                 }
-                // Bytes behind it are padding of the link.
+                // Bytes after it are padding of the link.
                 (Layer::Ppp, packet.after(6).cut(be16(header, 4).into())?)
             }
             Layer::Ppp => behind_ppp(packet)?,

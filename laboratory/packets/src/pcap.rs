@@ -1,4 +1,4 @@
-//! The pcap format: a header of 24 bytes, then records of a 16-byte header and the captured bytes.
+//! The pcap format: a 24-byte header, then records, each a 16-byte header with the captured bytes.
 
 use crate::Skip;
 use crate::file::{At, Fault, Format, MOST_RECORD_BYTES, Sink};
@@ -10,8 +10,8 @@ use std::io::Read;
 
 pub(crate) const HEADER_BYTES: usize = 24;
 
-/// What a pcap file begins with: micro- and nanoseconds in both byte orders, and the variant with longer record
-/// headers that some old kernels wrote.
+/// The magic numbers: micro- and nanoseconds in both byte orders, and the variant with longer record headers
+/// that some old kernels wrote.
 pub(crate) const MAGICS: [[u8; 4]; 5] = [
     0xa1b2_c3d4_u32.to_le_bytes(),
     0xa1b2_c3d4_u32.to_be_bytes(),
@@ -20,10 +20,10 @@ pub(crate) const MAGICS: [[u8; 4]; 5] = [
     0xa1b2_cd34_u32.to_le_bytes(),
 ];
 
-/// Above the link type, its field holds the length of a frame check sequence.
+/// The bits of the link-type field; those above hold the length of a frame check sequence.
 const LINK_TYPE_BITS: u32 = 0x03ff_ffff;
 
-/// Reads a file that begins with one of the magics.
+/// Reads a file that starts with one of the magic numbers.
 pub(crate) fn read(
     stream: &mut Stream<impl Read>,
     sink: &mut impl Sink,
@@ -36,7 +36,8 @@ pub(crate) fn read(
         return Err((0, Fault::NotACapture("")));
     };
     if header.version_major != 2 {
-        let version = format!("format version {}.{}, not 2", header.version_major, header.version_minor);
+        let version =
+            format!("format version {}.{} instead of 2", header.version_major, header.version_minor);
         return Err((0, Fault::Damaged(version)));
     }
     stream.take(HEADER_BYTES);
@@ -78,7 +79,7 @@ pub(crate) fn read(
     }
 }
 
-/// The file ends in a record: counts it, and steps over what there is of it.
+/// Counts a record that the end of the file truncates, and skips the rest.
 pub(crate) fn cut_short(stream: &mut Stream<impl Read>, sink: &mut impl Sink) {
     sink.skip(Skip::CutShort);
     stream.take(stream.rest().len());

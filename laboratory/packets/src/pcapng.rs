@@ -1,4 +1,4 @@
-//! The pcapng format: blocks that begin and end with their length, in sections of their own byte order.
+//! The pcapng format: blocks that start and end with their length, in sections with their own byte order.
 
 use crate::Skip;
 use crate::file::{At, Fault, Format, MOST_RECORD_BYTES, Sink};
@@ -12,10 +12,10 @@ use pcap_parser::{
 };
 use std::io::Read;
 
-/// The type of a section header, the same in both byte orders.
+/// The type of a section header block, which is the same in both byte orders.
 pub(crate) const SECTION_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// What a block without a type that matters has at least.
+/// The least length of a block.
 const FRAME_BYTES: u32 = 12;
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -27,16 +27,16 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// More interfaces than any machine has: a bound on memory, not on captures.
+/// The most interfaces that are accepted, to bound memory.
 pub const MOST_INTERFACES: usize = 1 << 20;
 
 struct Interface {
     link: u32,
-    /// 0 for no limit.
+    /// The snap length; 0 for no limit.
     snap_bytes: u32,
 }
 
-/// What holds within a section.
+/// The state of a section.
 struct Section {
     big_endian: bool,
     interfaces: Vec<Interface>,
@@ -53,7 +53,7 @@ impl Section {
         if self.big_endian { u16::from_be_bytes(field) } else { u16::from_le_bytes(field) }
     }
 
-    /// Whether the options from `at` to the block's end stay within it.
+    /// True if the options from `at` on stay within the block.
     fn options_fit(&self, block: &[u8], at: usize) -> bool {
         let end = block.len() - 4;
         let mut at = at;
@@ -68,7 +68,7 @@ impl Section {
     }
 }
 
-/// Reads a file that begins with the magic.
+/// Reads a file that starts with the magic number.
 pub(crate) fn read(
     stream: &mut Stream<impl Read>,
     sink: &mut impl Sink,
@@ -86,7 +86,7 @@ pub(crate) fn read(
             }
             Block::SteppedOver => {}
             Block::None => return Ok(()),
-            // In the first header there is nothing to use, later there may be.
+            // A file that ends within its first block contains nothing usable.
             Block::Cut if start == 0 => {
                 let there = stream.rest();
                 let need = if there.len() < 12 { 28 } else { section.u32_at(there, 4).into() };
@@ -100,19 +100,19 @@ pub(crate) fn read(
     }
 }
 
-/// What comes next in a file.
+/// The next block of a file.
 enum Block {
-    /// A block of a type that matters, with its frame checked: so many bytes, which are in the stream's window.
+    /// A block of a relevant type with valid framing; the given number of bytes is in the window.
     Here(usize),
-    /// One of another type.
+    /// A block of another type, which was skipped.
     SteppedOver,
-    /// One that the file ends in.
+    /// A block truncated by the end of the file.
     Cut,
     /// The end of the file.
     None,
 }
 
-/// Looks at the next block. A section header sets the byte order.
+/// Reads the framing of the next block. A section header sets the byte order.
 fn next_block(stream: &mut Stream<impl Read>, start: u64, section: &mut Section) -> Result<Block, At> {
     let damaged = |reason: String| Err((start, Fault::Damaged(reason)));
     let Some(head) = stream.peek(8)? else {
@@ -126,7 +126,7 @@ fn next_block(stream: &mut Stream<impl Read>, start: u64, section: &mut Section)
         if section.u32_at(head, 8) != BYTE_ORDER_MAGIC {
             section.big_endian = true;
             if section.u32_at(head, 8) != BYTE_ORDER_MAGIC {
-                return damaged("a section header without its byte-order mark".to_owned());
+                return damaged("a section header without a byte-order magic".to_owned());
             }
         }
         (kind, len) = (section.u32_at(head, 0), section.u32_at(head, 4));
@@ -162,7 +162,7 @@ fn next_block(stream: &mut Stream<impl Read>, start: u64, section: &mut Section)
     Ok(if is_kept { Block::Here(len as usize) } else { Block::SteppedOver })
 }
 
-/// Uses a whole block. Its length is within its type's bounds and true.
+/// Processes a complete block whose length has been checked.
 fn handle(block: &[u8], start: u64, section: &mut Section, sink: &mut impl Sink) -> Result<(), At> {
     let damaged = |reason: String| Err((start, Fault::Damaged(reason)));
     match section.u32_at(block, 0) {
@@ -170,7 +170,7 @@ fn handle(block: &[u8], start: u64, section: &mut Section, sink: &mut impl Sink)
             section.interfaces.clear();
             match parse_sectionheaderblock(block) {
                 Ok((_, header)) if header.major_version != 1 => damaged(format!(
-                    "a section of version {}.{}, not 1",
+                    "a section of version {}.{} instead of 1",
                     header.major_version, header.minor_version
                 )),
                 Ok(_) if section.options_fit(block, 24) => Ok(()),
@@ -215,7 +215,7 @@ fn handle(block: &[u8], start: u64, section: &mut Section, sink: &mut impl Sink)
             } else {
                 parse_simplepacketblock_le(block)
             };
-            // A simple packet belongs to interface 0 and was captured up to that one's snap length.
+            // A simple packet belongs to interface 0 and is truncated at its snap length.
             let snap_bytes = section.interfaces.first().map(|interface| interface.snap_bytes);
             let snap_bytes = snap_bytes.filter(|bytes| *bytes > 0).unwrap_or(u32::MAX);
             match parsed {

@@ -1,173 +1,52 @@
-//! Packets with right checksums, made by hand and summed by a loop of their own, and a list of such with faults planted in them:
-//! for tests.
+//! Hand-made packets for tests: correct ones, summed by a separate routine, and a list of packets with
+//! planted faults.
 
-use crate::handmade::{Order, frame, ipv6};
+mod build;
+
+pub use build::{
+    V4, V6, framed, ip4, left_for_card, plain_sum, resum, right4, right6, segment, session, summed,
+};
+
+use crate::handmade::ipv6;
 use crate::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
 use crate::link::types as link;
+use build::{
+    changed, datagram, field_of, in_udp4, inner_frame, pseudo_header, quoting, routed6, with_minus_zero,
+};
 
-/// What an audit must say of a checksum.
+/// The expected verdict on a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// Right.
+pub enum ExpectedVerdict {
+    /// Correct.
     Good,
-    /// Right, with the other zero.
+    /// Correct, with the other zero.
     MinusZero,
     /// Wrong.
     Bad,
-    /// Wrong, as the network card was to compute it.
+    /// Wrong, because the network card was to compute it.
     Offload,
-    /// Not to be told.
+    /// Unverifiable.
     Unverified,
-    /// UDP over IPv4 without one.
+    /// UDP over IPv4 without a checksum.
     None,
-    /// UDP over IPv6 without one.
+    /// UDP over IPv6 without a checksum.
     Illegal,
 }
-use Said::{Bad, Good, Illegal, MinusZero, Offload, Unverified};
+use ExpectedVerdict::{Bad, Good, Illegal, MinusZero, Offload, Unverified};
 
-/// A packet, and what an audit must say of it.
+/// A packet and the expected verdicts.
 pub struct Planted {
-    /// What is special about it.
+    /// The name of the case.
     pub name: &'static str,
-    /// The packet, from its IP header on.
+    /// The packet, starting with its IP header.
     pub packet: Vec<u8>,
-    /// The checksums of the outermost header and what it carries.
-    pub outer: Vec<(Protocol, Said)>,
-    /// Those of packets tunnelled in it.
-    pub tunnelled: Vec<(Protocol, Said)>,
+    /// The checksums of the outermost IP packet.
+    pub outer: Vec<(Protocol, ExpectedVerdict)>,
+    /// The checksums of tunnelled packets.
+    pub tunnelled: Vec<(Protocol, ExpectedVerdict)>,
 }
 
-/// Addresses of the two hosts that all packets are between.
-pub const V4: [[u8; 4]; 2] = [[10, 0, 0, 1], [10, 0, 0, 2]];
-/// Their IPv6 addresses: those of [`ipv6`].
-pub const V6: [[u8; 16]; 2] = [[0x20; 16], [0x20; 16]];
-
-/// The folded sum of big-endian words, as RFC 1071 writes it.
-#[must_use]
-pub fn plain_sum(pieces: &[&[u8]]) -> u16 {
-    let bytes = pieces.concat();
-    let words =
-        bytes.chunks(2).map(|word| u64::from(word[0]) << 8 | word.get(1).map_or(0, |low| u64::from(*low)));
-    let mut sum: u64 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
-}
-
-/// The pseudo-header; words of zero that IPv4's does not have change no sum.
-fn pseudo_header(ends: (&[u8], &[u8]), protocol: u8, bytes: usize) -> Vec<u8> {
-    [ends.0, ends.1, &[0, protocol], &(bytes as u32).to_be_bytes()].concat()
-}
-
-const fn field_of(protocol: u8) -> usize {
-    match protocol {
-        6 => 16,
-        17 => 6,
-        _ => 2,
-    }
-}
-
-/// A transport's bytes with the right checksum between two addresses.
-#[must_use]
-pub fn summed(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -> Vec<u8> {
-    let at = field_of(protocol);
-    segment[at..at + 2].fill(0);
-    let pseudo = if protocol == 1 { Vec::new() } else { pseudo_header(ends, protocol, segment.len()) };
-    let sum = !plain_sum(&[&pseudo, &segment]);
-    let sum = if protocol == 17 && sum == 0 { 0xffff } else { sum };
-    segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
-    segment
-}
-
-/// The same with the pseudo-header's sum in the field, as it is left for a network card.
-#[must_use]
-pub fn left_for_card(ends: (&[u8], &[u8]), protocol: u8, mut segment: Vec<u8>) -> Vec<u8> {
-    let at = field_of(protocol);
-    let sum = plain_sum(&[&pseudo_header(ends, protocol, segment.len())]);
-    segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
-    segment
-}
-
-/// An IPv4 packet with a right header checksum.
-#[must_use]
-pub fn ip4(ends: [[u8; 4]; 2], protocol: u8, options: &[u8], payload: &[u8]) -> Vec<u8> {
-    let header_words = 5 + options.len() / 4;
-    let mut packet = vec![0x40 + header_words as u8, 0];
-    packet.extend(((header_words * 4 + payload.len()) as u16).to_be_bytes());
-    packet.extend([0x12, 0x34, 0x40, 0, 64, protocol, 0, 0]);
-    packet.extend(ends.concat());
-    packet.extend(options);
-    packet.extend(payload);
-    resum(packet)
-}
-
-/// The IPv4 packet with its header checksum made right again.
-#[must_use]
-pub fn resum(mut packet: Vec<u8>) -> Vec<u8> {
-    let header_bytes = usize::from(packet[0] & 0xf) * 4;
-    packet[10..12].fill(0);
-    let sum = !plain_sum(&[&packet[..header_bytes.min(packet.len())]]);
-    packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    packet
-}
-
-/// TCP, UDP, ICMP or ICMPv6 of `len` bytes in all, without a checksum.
-#[must_use]
-pub fn segment(protocol: u8, len: usize) -> Vec<u8> {
-    match protocol {
-        6 => crate::handmade::tcp(len),
-        17 => crate::handmade::udp(len, 0),
-        1 => crate::handmade::echo(8, len),
-        _ => crate::handmade::echo(128, len),
-    }
-}
-
-/// A right packet between the two hosts over IPv4.
-#[must_use]
-pub fn right4(protocol: u8, len: usize) -> Vec<u8> {
-    ip4(V4, protocol, &[], &summed((&V4[0], &V4[1]), protocol, segment(protocol, len)))
-}
-
-/// A right packet between the two hosts over IPv6.
-#[must_use]
-pub fn right6(protocol: u8, len: usize) -> Vec<u8> {
-    ipv6(&[], protocol, &summed((&V6[0], &V6[1]), protocol, segment(protocol, len)))
-}
-
-/// A right IPv6 packet with extension headers and these final ends.
-fn routed6(extensions: &[(u8, Vec<u8>)], src: [u8; 16], dst: [u8; 16]) -> Vec<u8> {
-    ipv6(extensions, 6, &summed((&src, &dst), 6, segment(6, 60)))
-}
-
-/// UDP with a tunnel's header and a packet in it, over IPv4 with right checksums.
-fn in_udp4(port: u16, header: &[u8], packet: &[u8]) -> Vec<u8> {
-    ip4(V4, 17, &[], &summed((&V4[0], &V4[1]), 17, datagram(port, &[header, packet].concat())))
-}
-
-fn datagram(port: u16, data: &[u8]) -> Vec<u8> {
-    let length = (data.len() as u16 + 8).to_be_bytes();
-    [&[0xc0, 0x01][..], &port.to_be_bytes(), &length, &[0, 0], data].concat()
-}
-
-fn changed(mut packet: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
-    packet[at..at + bytes.len()].copy_from_slice(bytes);
-    packet
-}
-
-/// Wraps as a tunnel's inner Ethernet frame, which is not padded.
-fn inner_frame(packet: &[u8]) -> Vec<u8> {
-    let kind: [u8; 2] = if packet[0] >> 4 == 6 { [0x86, 0xdd] } else { [8, 0] };
-    [&[6; 12][..], &kind, packet].concat()
-}
-
-/// An Ethernet frame of the packet.
-#[must_use]
-pub fn framed(packet: &[u8]) -> Vec<u8> {
-    frame(link::ETHERNET, Order::Little, packet)
-}
-
-/// Packets right and wrong, of each kind.
+/// Correct and wrong packets of each kind.
 #[must_use]
 pub fn planted() -> Vec<Planted> {
     let mut list = plain();
@@ -182,8 +61,8 @@ pub fn planted() -> Vec<Planted> {
 fn case(
     name: &'static str,
     packet: Vec<u8>,
-    outer: &[(Protocol, Said)],
-    tunnelled: &[(Protocol, Said)],
+    outer: &[(Protocol, ExpectedVerdict)],
+    tunnelled: &[(Protocol, ExpectedVerdict)],
 ) -> Planted {
     Planted { name, packet, outer: outer.to_vec(), tunnelled: tunnelled.to_vec() }
 }
@@ -198,7 +77,7 @@ fn plain() -> Vec<Planted> {
         list.push(case("ICMP", right4(1, len), &[(Ipv4, Good), (Icmp, Good)], &[]));
         list.push(case("ICMPv6", right6(58, len), &[(Icmpv6, Good)], &[]));
     }
-    // The data are chosen so that the sum is zero, which UDP sends as ffff.
+    // The data makes the checksum zero, which UDP sends as ffff.
     let mut zero = datagram(9, &[0, 0]);
     let sum = plain_sum(&[&pseudo_header((&V4[0], &V4[1]), 17, zero.len()), &zero]);
     zero[8..10].copy_from_slice(&(!sum).to_be_bytes());
@@ -208,7 +87,7 @@ fn plain() -> Vec<Planted> {
     list.push(case(
         "UDP without",
         ip4(V4, 17, &[], &datagram(9, b"abc")),
-        &[(Ipv4, Good), (Udp, Said::None)],
+        &[(Ipv4, Good), (Udp, ExpectedVerdict::None)],
         &[],
     ));
     list.push(case("UDP without, IPv6", ipv6(&[], 17, &datagram(9, b"abc")), &[(Udp, Illegal)], &[]));
@@ -237,7 +116,7 @@ fn wrong() -> Vec<Planted> {
         case("TCP over IPv6", changed(right6(6, 61), 100, &[0]), &[(Tcp, Bad)], &[]),
         case("UDP over IPv6", changed(right6(17, 61), 100, &[0]), &[(Udp, Bad)], &[]),
         case("ICMPv6", changed(right6(58, 61), 100, &[0]), &[(Icmpv6, Bad)], &[]),
-        // A translator that changed an address and forgot the transport.
+        // A translator changed an address but did not update the transport checksum.
         case(
             "address changed",
             resum(changed(right4(6, 40), 12, &[10, 9, 9, 9])),
@@ -265,17 +144,7 @@ fn wrong() -> Vec<Planted> {
     ]
 }
 
-/// Makes the data such that the checksum is zero, and writes the other zero. `at` is a word of the data, `field` the checksum.
-fn with_minus_zero(mut packet: Vec<u8>, field: usize, at: usize) -> Vec<u8> {
-    let word = |packet: &[u8], at: usize| u32::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
-    let sum = word(&packet, at) + word(&packet, field);
-    let moved = (sum & 0xffff) + (sum >> 16);
-    packet[at..at + 2].copy_from_slice(&(moved as u16).to_be_bytes());
-    packet[field..field + 2].copy_from_slice(&[0xff, 0xff]);
-    packet
-}
-
-/// `ffff` where `0000` belongs.
+/// Checksums of `ffff` instead of `0000`.
 fn minus_zeros() -> Vec<Planted> {
     let header = with_minus_zero(right4(6, 40), 10, 4);
     let tcp = with_minus_zero(right4(6, 40), 36, 24);
@@ -289,11 +158,11 @@ fn minus_zeros() -> Vec<Planted> {
     ]
 }
 
-/// Another address, where a route ends.
+/// Another address, at the end of a route.
 const AWAY: [u8; 16] = [0x33; 16];
 
 fn routed() -> Vec<Planted> {
-    let good: &[(Protocol, Said)] = &[(Tcp, Good)];
+    let good: &[(Protocol, ExpectedVerdict)] = &[(Tcp, Good)];
     let route = |kind: u8, left: u8, rest: &[u8]| {
         (43, [&[0, (rest.len() / 8) as u8, kind, left, 0, 0, 0, 0], rest].concat())
     };
@@ -301,7 +170,7 @@ fn routed() -> Vec<Planted> {
     let hop_by_hop = || (0, vec![0, 0, 1, 4, 0, 0, 0, 0]);
     let addresses = [[0x44; 16], AWAY].concat();
     let reversed = [AWAY, [0x44; 16]].concat();
-    // The last address without its first eight bytes, which are the destination's.
+    // The last address without its first eight bytes, which it shares with the destination.
     let compressed = (43, [&[0, 1, 3, 1, 0x08, 0, 0, 0][..], &AWAY[8..]].concat());
     let short = [&[0x20; 8][..], &AWAY[8..]].concat();
     let short: [u8; 16] = short.try_into().unwrap_or(AWAY);
@@ -330,11 +199,6 @@ fn routed() -> Vec<Planted> {
         case("IPv4 strict route done", v4(&v4_route(137, 12), V4[1]), &[(Ipv4, Good), (Tcp, Good)], &[]),
         case("IPv4 option of no length", v4(&[7, 0, 7, 0], V4[1]), &[(Ipv4, Good), (Tcp, Good)], &[]),
     ]
-}
-
-/// "Destination unreachable", with the packet that could not get there, whose checksum is no longer right.
-fn quoting(packet: &[u8]) -> Vec<u8> {
-    [&[3, 1, 0, 0, 0, 0, 0, 0][..], &changed(packet.to_vec(), 8, &[0])].concat()
 }
 
 fn opaque() -> Vec<Planted> {
@@ -381,10 +245,10 @@ fn opaque() -> Vec<Planted> {
 fn tunnelled() -> Vec<Planted> {
     let (tcp4, udp6) = (right4(6, 70), right6(17, 71));
     let bad = changed(right4(6, 70), 60, &[0]);
-    let outer: &[(Protocol, Said)] = &[(Ipv4, Good)];
-    let outer_udp: &[(Protocol, Said)] = &[(Ipv4, Good), (Udp, Good)];
-    let in4: &[(Protocol, Said)] = &[(Ipv4, Good), (Tcp, Good)];
-    let in6: &[(Protocol, Said)] = &[(Udp, Good)];
+    let outer: &[(Protocol, ExpectedVerdict)] = &[(Ipv4, Good)];
+    let outer_udp: &[(Protocol, ExpectedVerdict)] = &[(Ipv4, Good), (Udp, Good)];
+    let in4: &[(Protocol, ExpectedVerdict)] = &[(Ipv4, Good), (Tcp, Good)];
+    let in6: &[(Protocol, ExpectedVerdict)] = &[(Udp, Good)];
     let gre = |header: &[u8], packet: &[u8]| ip4(V4, 47, &[], &[header, packet].concat());
     let vxlan = [8, 0, 0, 0, 0, 0, 9, 0];
     let unchecked = datagram(4789, &[&vxlan[..], &inner_frame(&tcp4)].concat());
@@ -424,7 +288,12 @@ fn tunnelled() -> Vec<Planted> {
             outer_udp,
             &[(Ipv4, Good), (Tcp, Bad)],
         ),
-        case("VXLAN without checksum", ip4(V4, 17, &[], &unchecked), &[(Ipv4, Good), (Udp, Said::None)], in4),
+        case(
+            "VXLAN without checksum",
+            ip4(V4, 17, &[], &unchecked),
+            &[(Ipv4, Good), (Udp, ExpectedVerdict::None)],
+            in4,
+        ),
         case("VXLAN over IPv6 without checksum", ipv6(&[], 17, &unchecked), &[(Udp, Illegal)], in4),
         case("Geneve, IP", in_udp4(6081, &[0, 0, 8, 0, 0, 0, 1, 0], &tcp4), outer_udp, in4),
         case(
@@ -447,13 +316,7 @@ fn tunnelled() -> Vec<Planted> {
     ]
 }
 
-/// A session of PPP over Ethernet (RFC 2516) with the packet in it.
-#[must_use]
-pub fn session(packet: &[u8]) -> Vec<u8> {
-    [&[0x11, 0, 0, 9][..], &(packet.len() as u16 + 2).to_be_bytes(), &[0, 0x21], packet].concat()
-}
-
-/// Ethernet frames of a right packet behind tags, labels and sessions.
+/// Ethernet frames of a correct packet after tags, labels and sessions.
 #[must_use]
 pub fn encapsulated() -> Vec<(&'static str, Vec<u8>)> {
     let packet = right4(6, 60);
@@ -474,7 +337,7 @@ pub fn encapsulated() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A right packet in a record of each link type that [`frame`] does not make.
+/// A correct packet in a record of each link type that [`frame`] does not support.
 #[must_use]
 pub fn on_other_links() -> Vec<(&'static str, u32, Vec<u8>)> {
     let packet = right4(6, 60);

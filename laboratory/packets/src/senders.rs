@@ -1,42 +1,45 @@
-//! Who sends wrong checksums, and whether it is their network card that computes them.
+//! Senders of wrong checksums, and whether their network cards compute them.
 //!
-//! A capture on the sender's machine shows packets before its card has finished them. Linux leaves the pseudo-header's sum in the
-//! field, which tells; other systems leave zero or whatever was there. Such a sender is known by its traffic: all its checksums of
-//! one protocol are wrong, and still it is answered with right ones.
+//! A capture on the sender's machine shows packets before its network card has completed them. Linux leaves
+//! the sum of the pseudo-header in the field, which identifies such packets; other systems leave zero or
+//! arbitrary values. Such a sender is identified by its traffic: all its checksums of one protocol are wrong,
+//! and yet it receives replies with correct ones.
 
 use crate::judge::Protocol;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// So many wrong checksums, and none right, make a sender one whose card computes them, if it is answered.
-const ENOUGH: u64 = 3;
+/// A sender that receives replies has checksum offload if it sent at least this many wrong checksums and no
+/// correct one.
+const LEAST_WRONG: u64 = 3;
 
-/// A sender's checksums of one protocol.
+/// The protocol and address of a sender.
 pub(crate) type Key = (Protocol, IpAddr);
 
-/// What is known of a sender.
+/// What is known about a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sender {
-    is_right: bool,
+    has_right: bool,
     is_answered: bool,
-    /// Wrong, and not left for the card: in the outermost header and what it carries, and in all.
+    /// Wrong checksums that are not recognisably left for the network card: in outermost packets, and in all.
     pub(crate) wrong: [u64; 2],
-    /// Left for the card, in all.
+    /// Checksums left for the network card.
     pub(crate) left_for_card: u64,
 }
 
 impl Sender {
-    /// Whether its wrong checksums are an artefact of the capture.
+    /// True if its wrong checksums are an artefact of the capture.
     pub(crate) fn has_offload(&self) -> bool {
-        self.wrong[1] >= ENOUGH && !self.is_right && self.is_answered
+        self.wrong[1] >= LEAST_WRONG && !self.has_right && self.is_answered
     }
 }
 
-/// The senders of a capture, up to a number: others are not known, and their wrong checksums are wrong.
+/// The senders of a capture, up to a maximum; wrong checksums of other senders always count as wrong.
 pub(crate) struct Senders {
     known: HashMap<Key, Sender>,
     most: usize,
-    /// Pairs whose right checksums have been noted, found by a few bits of both: most packets are of few pairs.
+    /// Pairs whose correct checksums have been recorded, indexed by a few bits of both addresses: most
+    /// packets belong to few pairs.
     noted: Vec<Option<(Protocol, IpAddr, IpAddr)>>,
 }
 
@@ -47,7 +50,7 @@ impl Senders {
         Senders { known: HashMap::new(), most, noted: vec![None; NOTED] }
     }
 
-    /// A right checksum.
+    /// Records a correct checksum.
     #[inline]
     pub(crate) fn right(&mut self, protocol: Protocol, src: IpAddr, dst: IpAddr) {
         let pair = Some((protocol, src, dst));
@@ -57,14 +60,14 @@ impl Senders {
         }
         self.noted[slot] = pair;
         if let Some(sender) = self.sender((protocol, src)) {
-            sender.is_right = true;
+            sender.has_right = true;
         }
         if let Some(receiver) = self.sender((protocol, dst)) {
             receiver.is_answered = true;
         }
     }
 
-    /// The sender's entry, if there is one or room for it.
+    /// The entry of a sender, if there is one or room for one.
     pub(crate) fn sender(&mut self, key: Key) -> Option<&mut Sender> {
         let has_room = self.known.len() < self.most;
         match self.known.entry(key) {
@@ -76,18 +79,18 @@ impl Senders {
         }
     }
 
-    /// What is known of a sender.
+    /// The entry of a sender, if there is one.
     pub(crate) fn known(&self, key: &Key) -> Option<&Sender> {
         self.known.get(key)
     }
 
-    /// All senders, in no order.
+    /// All senders, in no particular order.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&Key, &Sender)> {
         self.known.iter()
     }
 }
 
-/// A few bits of the last bytes of both addresses, where those of a network differ most.
+/// Hashes the last bytes of both addresses, in which those of a network differ most.
 #[inline]
 fn slot(protocol: Protocol, src: IpAddr, dst: IpAddr) -> usize {
     let last = |address: IpAddr| match address {
@@ -108,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_is_excused_only_if_all_it_sends_is_wrong_and_it_is_answered() {
-        for (wrong, right, answered, excused) in [
+    fn a_sender_has_offload_only_if_all_it_sends_is_wrong_and_it_receives_replies() {
+        for (wrong, right, answered, has_offload) in [
             (3, false, true, true),
             (2, false, true, false),
             (3, true, true, false),
@@ -124,15 +127,15 @@ mod tests {
             if right {
                 senders.right(Protocol::Tcp, host(1), host(2));
             }
-            // Another protocol's traffic says nothing.
+            // Traffic of another protocol has no influence.
             senders.right(Protocol::Udp, host(1), host(2));
             senders.right(Protocol::Udp, host(2), host(1));
-            assert_eq!(senders.known(&key).expect("known").has_offload(), excused);
+            assert_eq!(senders.known(&key).expect("known").has_offload(), has_offload);
         }
     }
 
     #[test]
-    fn no_more_senders_are_kept_than_was_said() {
+    fn the_number_of_senders_is_limited() {
         let mut senders = Senders::new(100);
         for last in 0..1000 {
             senders.right(Protocol::Icmp, host(last), host(last + 1));

@@ -1,31 +1,31 @@
-//! [`Skip`]: why a packet, or what it carries, cannot be used.
+//! [`Skip`]: the reasons a packet or its payload cannot be used.
 
 use std::fmt;
 
-/// Why a packet was not used.
+/// The reason a packet was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Skip {
-    /// Carries no IP: ARP, LLDP, ...
+    /// It carries no IP: ARP, LLDP and others.
     NotIp,
-    /// Captured with a link layer that is not known here; its number in the registry of tcpdump.org.
+    /// Its link type is not supported; holds its number in the registry of tcpdump.org.
     UnknownLink(u32),
-    /// Neither TCP, UDP, ICMP nor ICMPv6: a tunnel, an encrypted payload, a checksum of another kind.
+    /// Neither TCP, UDP, ICMP nor ICMPv6: a tunnel, an encrypted payload, or another kind of checksum.
     OtherTransport,
-    /// A part of a datagram: its checksum runs over the whole.
+    /// A fragment of a datagram; the checksum covers the whole datagram.
     Fragment,
-    /// UDP that says it has no checksum.
+    /// UDP without a checksum.
     NoChecksum,
-    /// An IP length of zero: the network card was to cut it up, and the real length is nowhere.
+    /// An IP length of zero: the network card was to segment the packet, and its real length is unknown.
     NoLength,
-    /// The snap length cut into the headers.
+    /// The snap length truncated the headers.
     HeadersCut,
     /// Header lengths that contradict each other or the length of the packet.
     BadLength,
-    /// A record whose fields contradict its own length.
+    /// A record whose fields contradict its length.
     BadRecord,
-    /// A packet of an interface that the file does not describe.
+    /// A packet from an interface that the file does not describe.
     UnknownInterface,
-    /// The file ended in the middle of it.
+    /// The end of the file truncated it.
     CutShort,
 }
 

@@ -1,18 +1,18 @@
-//! Bytes of a file or a pipe, with their offset: a window that moves along, so that records are read where they arrive.
+//! A sliding window over a file or a pipe with its offset, in which records are read in place.
 
 use crate::file::{At, Fault};
 use std::io::{ErrorKind, Read};
 
-/// Larger than any usual record, and small enough to stay in a cache of the second level between reading and summing.
+/// Larger than any usual record, and small enough to stay in the L2 cache between reading and summing.
 const WINDOW_BYTES: usize = 256 << 10;
 
 pub(crate) struct Stream<R> {
     reader: R,
     window: Vec<u8>,
-    /// What has arrived and has not been taken: `window[from..to]`.
+    /// The bytes that have been read but not consumed: `window[from..to]`.
     from: usize,
     to: usize,
-    /// Of `from`, in the file.
+    /// The offset of `from` in the file.
     offset: u64,
 }
 
@@ -21,13 +21,14 @@ impl<R: Read> Stream<R> {
         Stream { reader, window: vec![0; WINDOW_BYTES], from: 0, to: 0, offset: 0 }
     }
 
-    /// How many bytes have been taken.
+    /// The number of consumed bytes.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next `count` bytes, which stay; `None` if the file ends before that. Callers bound `count`: the window grows with what
-    /// arrives, not with what was promised, and never beyond twice the largest `count`.
+    /// The next `count` bytes without consuming them; `None` if the file ends before. Callers limit `count`.
+    /// The window grows with the bytes that arrive, not with `count`, and never beyond twice the largest
+    /// `count`.
     #[inline]
     pub(crate) fn peek(&mut self, count: usize) -> Result<Option<&[u8]>, At> {
         if self.to - self.from < count && !self.fill(count)? {
@@ -36,12 +37,12 @@ impl<R: Read> Stream<R> {
         Ok(Some(&self.window[self.from..self.from + count]))
     }
 
-    /// What has arrived: after a `peek` that answered `None`, everything up to the file's end.
+    /// The bytes not yet consumed; after `peek` returned `None`, all up to the end of the file.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.window[self.from..self.to]
     }
 
-    /// Takes `count` bytes that a `peek` has shown, or what is there if it is less.
+    /// Consumes `count` bytes that `peek` has returned, or fewer if there are fewer.
     #[inline]
     pub(crate) fn take(&mut self, count: usize) {
         let count = count.min(self.to - self.from);
@@ -49,7 +50,7 @@ impl<R: Read> Stream<R> {
         self.offset += count as u64;
     }
 
-    /// Steps over `count` bytes; false if the file ended before that.
+    /// Skips `count` bytes; false if the file ends before.
     pub(crate) fn skip(&mut self, count: u64) -> Result<bool, At> {
         let mut left = count;
         while left > 0 {
@@ -63,7 +64,7 @@ impl<R: Read> Stream<R> {
         Ok(true)
     }
 
-    /// Reads until `count` bytes are there; false if the file ends before that.
+    /// Reads until `count` bytes are available; false if the file ends before.
     #[cold]
     #[inline(never)]
     fn fill(&mut self, count: usize) -> Result<bool, At> {

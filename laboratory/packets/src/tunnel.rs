@@ -1,10 +1,11 @@
-//! From what an IP packet carries to the packet that is tunnelled in it.
+//! Finds the packet that is tunnelled in the payload of an IP packet.
 
 use crate::bytes::{Bytes, be16};
 use crate::link::{Layer, Version};
 use etherparse::{EtherType, IpNumber, UdpHeader, ip_number};
 
-/// What is tunnelled in a payload of this protocol; `None` if nothing is, or its beginning was not captured.
+/// The packet tunnelled in a payload of this protocol; `None` if there is none, or its start was not
+/// captured.
 #[must_use]
 pub fn inside(protocol: IpNumber, payload: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     match protocol.0 {
@@ -23,7 +24,8 @@ pub fn inside(protocol: IpNumber, payload: Bytes<'_>) -> Option<(Layer, Bytes<'_
     }
 }
 
-/// Whether UDP to this port may go without a checksum over IPv6: RFC 6935 allows it to tunnels that say so.
+/// True if UDP to this port may omit the checksum over IPv6, which RFC 6935 allows for tunnels that specify
+/// it.
 #[must_use]
 pub fn allows_no_checksum(port: u16) -> bool {
     matches!(port, port::VXLAN | port::VXLAN_LINUX | port::VXLAN_GPE | port::GENEVE | port::GTP_U)
@@ -40,18 +42,18 @@ mod port {
     pub const VXLAN_GPE: u16 = 4790;
     pub const GENEVE: u16 = 6081;
     pub const MPLS: u16 = 6635;
-    /// Linux' default for VXLAN, from before it had a number.
+    /// Linux's default for VXLAN, from before a port was assigned.
     pub const VXLAN_LINUX: u16 = 8472;
 }
 
-/// Tunnels over UDP. The source port is taken from a hash of the inner packet by most of them, so it says nothing; GTP-U, L2TP and
-/// Teredo answer from their port.
+/// Tunnels over UDP. Most derive the source port from a hash of the inner packet, so it does not identify the
+/// protocol; GTP-U, L2TP and Teredo also reply from their port.
 fn udp(datagram: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     let header = datagram.header(UdpHeader::LEN).ok()?;
     let (source, destination) = (be16(header, 0), be16(header, 2));
     let payload = datagram.after(UdpHeader::LEN);
     match destination {
-        // RFC 7348: the flag of a valid network identifier.
+        // RFC 7348: the flag for a valid network identifier.
         port::VXLAN | port::VXLAN_LINUX => {
             (payload.header(8).ok()?[0] & 0x08 != 0).then_some((Layer::Ethernet, payload.after(8)))
         }
@@ -84,7 +86,7 @@ fn gre(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
             let behind = packet.after(4 + words(&[CHECKSUM, KEY, SEQUENCE]));
             Some(match kind {
                 PPP => (Layer::Ppp, behind),
-                // ERSPAN: type I has no header, type II comes with a sequence number, type III may have a subheader.
+                // ERSPAN: type I has no header, type II has a sequence number, type III may have a subheader.
                 0x88be => (Layer::Ethernet, behind.after(if sequence { 8 } else { 0 })),
                 0x22eb => {
                     let has_more = behind.header(12).ok()?[11] & 1 == 1;
@@ -102,7 +104,7 @@ fn gre(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     }
 }
 
-/// draft-ietf-nvo3-vxlan-gpe: a flag says that the fourth byte names what follows.
+/// draft-ietf-nvo3-vxlan-gpe: if a flag is set, the fourth byte gives the next protocol.
 fn vxlan_gpe(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     let header = packet.header(8).ok()?;
     let next = match header[3] {
@@ -117,7 +119,7 @@ fn vxlan_gpe(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     Some((next, packet.after(8)))
 }
 
-/// RFC 8926: version 0, options in 4-byte words.
+/// RFC 8926: version 0, with options in 4-byte words.
 fn geneve(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     let header = packet.header(8).ok()?;
     let option_bytes = usize::from(header[0] & 0x3f) * 4;
@@ -125,7 +127,7 @@ fn geneve(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     (header[0] >> 6 == 0).then_some((Layer::EtherType(kind), packet.after(8 + option_bytes)))
 }
 
-/// 3GPP TS 29.281: a G-PDU of version 1, with extension headers of 4-byte words.
+/// 3GPP TS 29.281: a G-PDU of version 1, with extension headers in 4-byte words.
 fn gtp_u(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     const G_PDU: u8 = 255;
     let header = packet.header(8).ok()?;
@@ -137,7 +139,7 @@ fn gtp_u(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     if flags & 0b111 != 0 {
         let mut next = rest.header(4).ok()?[3];
         rest = rest.after(4);
-        // Every round takes at least four bytes.
+        // Every iteration consumes at least four bytes.
         while flags & 0b100 != 0 && next != 0 {
             let extension_bytes = usize::from(rest.header(1).ok()?[0]) * 4;
             next = *rest.header(extension_bytes).ok()?.last()?;
@@ -147,7 +149,7 @@ fn gtp_u(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     Some((Layer::AnyIp, rest))
 }
 
-/// RFC 2661, version 2: a data message, whose fields are optional.
+/// RFC 2661, version 2: a data message with optional fields.
 fn l2tp(packet: Bytes<'_>) -> Option<(Layer, Bytes<'_>)> {
     const CONTROL: u16 = 0x8000;
     const LENGTH: u16 = 0x4000;

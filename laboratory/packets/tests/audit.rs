@@ -1,4 +1,5 @@
-//! Audits of captures made by hand: each fault alone, every link type and format, offload, hostile input, mutations.
+//! Audits of hand-made captures: single faults, all link types and formats, offload, hostile input,
+//! mutations.
 
 use carryline_packets::Skip;
 use carryline_packets::audit::{Audit, Counts, Report, Tally};
@@ -7,7 +8,7 @@ use carryline_packets::handmade::{self, Order, enhanced_packet, interface, pcap,
 use carryline_packets::judge::Protocol::{self, Icmp, Icmpv6, Ipv4, Tcp, Udp};
 use carryline_packets::link::types as link;
 use carryline_packets::planted::{
-    self, Said, V4, encapsulated, framed, ip4, on_other_links, planted, right4, segment, summed,
+    self, ExpectedVerdict, V4, encapsulated, framed, ip4, on_other_links, planted, right4, segment, summed,
 };
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -32,29 +33,31 @@ fn audit_frames(link: u32, frames: &[Vec<u8>]) -> Report {
 
 type Expected = BTreeMap<&'static str, Tally>;
 
-fn add(expected: &mut Expected, said: &[(Protocol, Said)]) {
-    for (protocol, said) in said {
+fn add(expected: &mut Expected, verdicts: &[(Protocol, ExpectedVerdict)]) {
+    for (protocol, verdict) in verdicts {
         let tally = expected.entry(protocol.word()).or_default();
-        match said {
-            Said::Good => tally.good += 1,
-            Said::MinusZero => (tally.good, tally.minus_zero) = (tally.good + 1, tally.minus_zero + 1),
-            Said::Bad => tally.bad += 1,
-            Said::Offload => (tally.bad, tally.offload) = (tally.bad + 1, tally.offload + 1),
-            Said::Unverified => tally.unverified += 1,
-            Said::None => tally.none += 1,
-            Said::Illegal => tally.illegal += 1,
+        match verdict {
+            ExpectedVerdict::Good => tally.good += 1,
+            ExpectedVerdict::MinusZero => {
+                (tally.good, tally.minus_zero) = (tally.good + 1, tally.minus_zero + 1)
+            }
+            ExpectedVerdict::Bad => tally.bad += 1,
+            ExpectedVerdict::Offload => (tally.bad, tally.offload) = (tally.bad + 1, tally.offload + 1),
+            ExpectedVerdict::Unverified => tally.unverified += 1,
+            ExpectedVerdict::None => tally.none += 1,
+            ExpectedVerdict::Illegal => tally.illegal += 1,
         }
     }
 }
 
-/// What there is, without what RFC 6935 allows: the list of packets does not say it.
+/// The counts found, without those that RFC 6935 allows, which the list of packets does not distinguish.
 fn found(counts: &Counts) -> Expected {
     let of = |protocol: Protocol| (protocol.word(), Tally { illegal_in_tunnel: 0, ..*counts.of(protocol) });
     Protocol::ALL.map(of).into_iter().filter(|(_, tally)| *tally != Tally::default()).collect()
 }
 
 #[test]
-fn every_planted_fault_is_said_to_be_what_it_is() {
+fn every_planted_fault_is_identified() {
     for case in planted() {
         let report = audit_frames(link::ETHERNET, &[framed(&case.packet)]);
         let (mut outer, mut all) = (Expected::new(), Expected::new());
@@ -63,8 +66,9 @@ fn every_planted_fault_is_said_to_be_what_it_is() {
         add(&mut all, &case.tunnelled);
         assert_eq!(found(&report.outer), outer, "{}", case.name);
         assert_eq!(found(&report.all), all, "{}", case.name);
-        let is_wrong = case.outer.iter().chain(&case.tunnelled).any(|(_, said)| *said == Said::Bad)
-            || case.name == "UDP without, IPv6";
+        let is_wrong =
+            case.outer.iter().chain(&case.tunnelled).any(|(_, verdict)| *verdict == ExpectedVerdict::Bad)
+                || case.name == "UDP without, IPv6";
         assert_eq!(report.wrong() > 0, is_wrong, "{}", case.name);
         assert_eq!(report.findings.is_empty(), !is_wrong, "{}", case.name);
         assert_eq!(report.fragments, u64::from(case.name.contains("fragment")), "{}", case.name);
@@ -72,7 +76,7 @@ fn every_planted_fault_is_said_to_be_what_it_is() {
 }
 
 #[test]
-fn the_same_packets_are_judged_alike_on_every_link_in_every_format() {
+fn verdicts_are_the_same_on_every_link_and_in_every_format() {
     let links = [
         link::BSD_NULL,
         link::ETHERNET,
@@ -86,7 +90,7 @@ fn the_same_packets_are_judged_alike_on_every_link_in_every_format() {
     ];
     let (mut outer, mut all) = (Expected::new(), Expected::new());
     let mut records = Vec::new();
-    // A packet longer than its record is cut by the frame on links that do not pad, and the other way round.
+    // Links that do not pad also truncate packets that claim to be longer than their record.
     for case in planted() {
         add(&mut outer, &case.outer);
         add(&mut all, &case.outer);
@@ -111,7 +115,7 @@ fn the_same_packets_are_judged_alike_on_every_link_in_every_format() {
 }
 
 #[test]
-fn tags_labels_and_sessions_are_stepped_over() {
+fn tags_labels_and_sessions_are_skipped() {
     for (name, frame) in encapsulated() {
         let report = audit_frames(link::ETHERNET, &[frame]);
         assert_eq!((report.outer.of(Tcp).good, report.wrong()), (1, 0), "{name}");
@@ -121,7 +125,7 @@ fn tags_labels_and_sessions_are_stepped_over() {
     }
 }
 
-/// A packet between hosts 10.0.0.`from` and 10.0.0.`to` whose checksum is right but for `change`.
+/// A packet from host 10.0.0.`from` to 10.0.0.`to` with a correct checksum except for `change`.
 fn between(from: u8, to: u8, protocol: u8, change: u8) -> Vec<u8> {
     let ends = [[10, 0, 0, from], [10, 0, 0, to]];
     let mut packet = ip4(ends, protocol, &[], &summed((&ends[0], &ends[1]), protocol, segment(protocol, 60)));
@@ -130,12 +134,12 @@ fn between(from: u8, to: u8, protocol: u8, change: u8) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_all_wrong_in_one_direction_was_left_to_the_card() {
+fn checksums_that_are_all_wrong_in_one_direction_are_offload() {
     let mut frames = Vec::new();
     for _ in 0..20 {
         frames.extend([between(1, 2, 6, 0x80), between(2, 1, 6, 0)]);
     }
-    // A third host sends wrong ones now and then, a fourth nothing else, and nobody answers it.
+    // A third host sends some wrong checksums, a fourth only wrong ones, but receives no replies.
     frames.extend([between(3, 2, 6, 1), between(3, 2, 6, 0), between(2, 3, 6, 0)]);
     frames.extend([between(4, 2, 17, 1), between(4, 2, 17, 1), between(4, 2, 17, 1)]);
     let report = audit_frames(link::ETHERNET, &frames);
@@ -147,13 +151,13 @@ fn what_is_all_wrong_in_one_direction_was_left_to_the_card() {
     assert_eq!(report.offload.len(), 1);
     assert_eq!(report.offload[0].sender.to_string(), "10.0.0.1");
     assert_eq!((report.offload[0].all_wrong, report.offload[0].pseudo_header), (20, 0));
-    // One right one, and it is its checksums that are wrong.
+    // With one correct checksum, the others are really wrong.
     frames.push(between(1, 2, 6, 0));
     assert_eq!(audit_frames(link::ETHERNET, &frames).wrong(), 24);
 }
 
 #[test]
-fn a_finding_says_what_stands_there_and_what_should() {
+fn a_finding_has_the_found_and_the_expected_checksum() {
     let mut packet = right4(17, 40);
     let right = [packet[26], packet[27]];
     packet[26..28].copy_from_slice(&[0xbe, 0xef]);
@@ -165,7 +169,7 @@ fn a_finding_says_what_stands_there_and_what_should() {
 }
 
 #[test]
-fn what_the_snap_length_cut_is_counted_and_not_judged() {
+fn truncated_packets_are_counted_and_not_verified() {
     let frame = framed(&right4(6, 200));
     for captured in 0..frame.len() {
         let mut audit = Audit::new();
@@ -182,14 +186,14 @@ fn what_the_snap_length_cut_is_counted_and_not_judged() {
 }
 
 #[test]
-fn a_thousand_tunnels_and_a_million_labels_are_walked_through() {
+fn a_thousand_tunnels_and_a_million_labels_are_parsed() {
     let mut packet = right4(6, 40);
     for _ in 0..1000 {
         packet = ip4(V4, 4, &[], &packet);
     }
     let report = audit_frames(link::RAW, &[packet]);
     assert_eq!((report.all.of(Ipv4).good, report.all.of(Tcp).good, report.outer.of(Ipv4).good), (1001, 1, 1));
-    // VXLAN in VXLAN: each datagram's sum runs over all that are in it.
+    // VXLAN in VXLAN: the sum of each datagram covers all inner ones.
     let mut packet = right4(6, 40);
     let mut deep = 0;
     while packet.len() < 65_000 {
@@ -205,7 +209,7 @@ fn a_thousand_tunnels_and_a_million_labels_are_walked_through() {
     let record_bytes = MOST_RECORD_BYTES as usize;
     let labels = [&[2; 12][..], &[0x88, 0x47], &[0; 64].repeat(record_bytes / 64 - 1)].concat();
     let tags = [&[2; 12][..], &[0x81, 0, 0, 1].repeat(record_bytes / 4 - 16)].concat();
-    // A label, a control word, an Ethernet header with a label, and so on: a circle of layers.
+    // A label, a control word, an Ethernet header with a label, and so on: layers in a cycle.
     let wire: Vec<u8> = [&[0, 0, 1, 0][..], &[0; 4], &[2; 12], &[0x88, 0x47]].concat();
     let wires = [&[2; 12][..], &[0x88, 0x47], &wire.repeat(record_bytes / wire.len() - 1)].concat();
     for frame in [labels, tags, wires] {
@@ -217,7 +221,7 @@ fn a_thousand_tunnels_and_a_million_labels_are_walked_through() {
 }
 
 #[test]
-fn files_that_lie_end_in_an_error_or_a_count() {
+fn inconsistent_files_end_in_an_error_or_a_count() {
     let order = Order::Little;
     let good = whole([framed(&right4(6, 60))]).remove(0);
     let head = || [section(order), interface(order, link::ETHERNET, u32::MAX, &[])].concat();
@@ -227,12 +231,12 @@ fn files_that_lie_end_in_an_error_or_a_count() {
         block[20..24].copy_from_slice(&0xffff_fff0_u32.to_le_bytes());
         block
     };
-    // Each: what is between two good packets, how many packets there are in all, how many are good.
+    // For each: the bytes between two good packets, the number of packets, and the number of good ones.
     for (what, middle, packets, tcp_good) in [
         ("an interface that is not described", enhanced_packet(order, 7, &good, &[]), 3, 2),
         ("a captured length beyond the block", lying_capture, 3, 2),
         (
-            "an option of no length, for ever",
+            "an endless run of options without length",
             enhanced_packet(order, 0, &good, &[1, 0, 0, 0].repeat(1000)),
             3,
             3,
@@ -254,7 +258,7 @@ fn files_that_lie_end_in_an_error_or_a_count() {
         let report = audit(&[head(), good_block(), middle, good_block()].concat());
         assert_eq!((report.packets, report.all.of(Tcp).good), (packets, tcp_good), "{what}");
     }
-    // What cannot be stepped over ends the reading; what came before has been counted.
+    // A record that cannot be skipped ends reading; the packets before it have been counted.
     let mut claims = Vec::new();
     for claim in [0_u32, 1, 11, 13, 0x7fff_fffc, 0xffff_fffc] {
         claims.push(
@@ -268,15 +272,15 @@ fn files_that_lie_end_in_an_error_or_a_count() {
     }
     for file in claims {
         let mut audit = Audit::new();
-        let error = file::read(&file[..], &mut audit).expect_err("a lie");
+        let error = file::read(&file[..], &mut audit).expect_err("an invalid length");
         assert!(error.format.is_some() && error.to_string().contains("impossible length"), "{error}");
         assert_eq!(audit.finish().all.of(Tcp).good, 1);
     }
 }
 
 #[test]
-fn one_changed_byte_is_always_seen() {
-    // IPv4 leaves no byte of TCP, UDP and ICMP without a checksum.
+fn one_changed_byte_is_always_detected() {
+    // Over IPv4, a checksum covers every byte of TCP, UDP and ICMP packets.
     for protocol in [6, 17, 1] {
         let packet = right4(protocol, 64);
         let before = audit_frames(link::RAW, std::slice::from_ref(&packet));
@@ -292,8 +296,8 @@ fn one_changed_byte_is_always_seen() {
     }
 }
 
-/// Every capture that these tests make, in both formats.
-fn shipped() -> Vec<Vec<u8>> {
+/// All captures of these tests, in both formats.
+fn captures() -> Vec<Vec<u8>> {
     let frames = whole(planted().iter().map(|case| framed(&case.packet)));
     let cut = |file: Vec<u8>| file[..file.len() - 7].to_vec();
     vec![
@@ -305,7 +309,7 @@ fn shipped() -> Vec<Vec<u8>> {
 }
 
 fn check(report: &Report, bytes: usize) {
-    // A record has 16 bytes at least.
+    // A record has at least 16 bytes.
     assert!(report.packets <= bytes as u64 / 16);
     assert!(report.truncated_packets <= report.packets && report.fragments <= report.packets);
     let mut findings = 0;
@@ -327,7 +331,7 @@ fn mutations_of_every_capture_end_in_an_error_or_a_count() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
     let mut below = |most: usize| (random.next_u64() % most as u64) as usize;
     let (mut read, mut refused) = (0, 0);
-    for file in shipped() {
+    for file in captures() {
         for _ in 0..2000 {
             let mut damaged = file.clone();
             for _ in 0..=below(8) {
@@ -362,8 +366,8 @@ fn mutations_of_every_capture_end_in_an_error_or_a_count() {
 }
 
 #[test]
-fn a_file_cut_at_every_byte_gives_what_came_before() {
-    for file in shipped() {
+fn a_truncated_file_yields_the_packets_before_the_cut() {
+    for file in captures() {
         let mut last = 0;
         for len in 0..file.len() {
             let mut audit = Audit::new();
@@ -384,7 +388,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_bytes_break_the_reader(
+    fn no_input_panics_the_reader(
         magic in prop::sample::select(vec![vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0], vec![0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4], section(Order::Big), vec![]]),
         bytes in prop::collection::vec(any::<u8>(), 0..300),
     ) {
@@ -395,7 +399,7 @@ proptest! {
     }
 
     #[test]
-    fn no_packet_breaks_the_judge(
+    fn no_packet_panics_the_audit(
         link in prop::sample::select(vec![0_u32, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 219, 228, 229, 276, 147]),
         start in prop::sample::select(planted().into_iter().map(|case| framed(&case.packet)).collect::<Vec<_>>()),
         changes in prop::collection::vec((0_usize..120, any::<u8>()), 0..6),
@@ -416,7 +420,7 @@ proptest! {
     }
 
     #[test]
-    fn packets_of_any_length_are_right_as_summed_by_a_plain_loop(
+    fn packets_of_any_length_verify_as_summed_by_a_simple_loop(
         protocol in prop::sample::select(vec![1_u8, 6, 17, 58]),
         data in prop::collection::vec(any::<u8>(), 0..600),
         wrong_at in 0_usize..600,

@@ -1,4 +1,4 @@
-//! Memory is bounded whatever a file holds: an allocator that counts watches the worst that is known.
+//! Memory is bounded for every file; a counting allocator measures the worst known case.
 
 use carryline_packets::audit::{Audit, MOST_BYTES};
 use carryline_packets::file::{self, MOST_INTERFACES, MOST_RECORD_BYTES};
@@ -15,18 +15,19 @@ struct Counting;
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST_HELD: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: hands everything to the system's allocator unchanged; counting touches two integers alone.
+// SAFETY: forwards every call to the system's allocator unchanged; counting only updates two integers.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST_HELD.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`, which is also the system's allocator's.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`, which is that of the system's
+        // allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller gives a pointer from `alloc`, so from the system's allocator, with its layout.
+        // SAFETY: the pointer comes from `alloc`, and so from the system's allocator, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -34,8 +35,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A file that is made while it is read: every link type there is, as many interfaces as are allowed, twice as many senders of wrong
-/// checksums as are remembered, and the largest record.
+/// A file generated while it is read: all link types, the maximum number of interfaces, twice as many senders
+/// of wrong checksums as are tracked, and the largest record.
 struct Worst {
     next: usize,
     ready: VecDeque<u8>,
@@ -51,14 +52,14 @@ impl Worst {
         Worst { next: 0, ready: VecDeque::with_capacity(2 * largest.len()), largest }
     }
 
-    /// The block after `number` others; none after the last.
+    /// Block `number` of the file; `None` after the last.
     fn block(&mut self, number: usize) -> Option<Vec<u8>> {
         const PACKETS: usize = MOST_INTERFACES + 1;
         let order = Order::Little;
         Some(match number {
             0 => section(order),
             1..PACKETS => interface(order, number as u32 + link::RAW - 1, 0, &[]),
-            // A packet of every link type, most of them unknown.
+            // A packet of every link type, most of which are unknown.
             _ if number < PACKETS + 0x1_0000 => {
                 enhanced_packet(order, (number - PACKETS) as u32, &(vec![0; 8], 8), &[])
             }
@@ -85,7 +86,7 @@ impl Read for Worst {
 }
 
 #[test]
-fn the_worst_file_takes_no_more_memory_than_is_said() {
+fn the_worst_file_stays_within_the_memory_bound() {
     let worst = Worst::new();
     let before = HELD.load(Ordering::Relaxed);
     MOST_HELD.store(before, Ordering::Relaxed);
@@ -97,5 +98,5 @@ fn the_worst_file_takes_no_more_memory_than_is_said() {
     let held = MOST_HELD.load(Ordering::Relaxed).saturating_sub(before);
     println!("{held} bytes");
     assert!(held <= MOST_BYTES, "{held} bytes");
-    assert!(held > MOST_BYTES / 4, "{held} bytes: the bound says nothing");
+    assert!(held > MOST_BYTES / 4, "{held} bytes: the bound is too loose");
 }

@@ -1,4 +1,5 @@
-//! The audit beside tshark, packet by packet, on every capture that the tests make; skipped where tshark is not installed.
+//! Compares the audit with tshark, packet by packet, on all captures of the tests; skipped if tshark is not
+//! installed.
 
 use carryline_packets::Skip;
 use carryline_packets::audit::{Audit, Counts};
@@ -9,35 +10,35 @@ use carryline_packets::link::types as link;
 use carryline_packets::planted::{encapsulated, framed, on_other_links, planted, right4, right6};
 use std::process::Command;
 
-/// Where the two differ by intent, with the reason.
+/// Intended differences, with the reasons.
 const DIFFERENCES: &[(&str, &str)] = &[
     (
         "ICMP error",
-        "tshark judges the headers that it quotes; they are those of another packet, changed on its way",
+        "tshark verifies the quoted headers; they belong to another packet, which was changed on its way",
     ),
     (
         "TCP, other zero",
-        "tshark calls ffff for 0000 wrong in TCP, and right in IPv4 headers, ICMP and ICMPv6",
+        "tshark calls ffff instead of 0000 wrong in TCP, and correct in IPv4 headers, ICMP and ICMPv6",
     ),
     ("TCP over IPv6, other zero", "the same"),
     (
         "unknown route",
-        "tshark takes the IPv6 header's destination; where the packet goes is in a header that nobody knows",
+        "tshark uses the destination in the IPv6 header; the final one is in a header of an unknown type",
     ),
-    ("total length beyond", "tshark takes the frame's length for IP's; a part of the packet is missing"),
+    ("total length beyond", "tshark uses the length of the frame; a part of the packet is missing"),
     ("IPv6 length beyond", "the same"),
-    ("total length 0", "tshark takes the frame's length for IP's; the card was to cut the packet up"),
+    ("total length 0", "tshark uses the length of the frame; the network card was to segment the packet"),
     (
         "total length below header",
-        "tshark lists no checksum of such a header; the header itself is whole and sums right",
+        "tshark lists no checksum of such a header; the header is complete and its checksum correct",
     ),
-    ("TCP of 19 bytes", "tshark lists no checksum of what is too short for its header; we count it"),
+    ("TCP of 19 bytes", "tshark lists no checksum of a packet shorter than its header; we count it"),
     ("UDP length 7", "the same"),
     ("ICMPv6 over IPv4", "no standard defines its pseudo-header; tshark assumes one"),
-    ("no VXLAN", "tshark goes by the port alone; RFC 7348 wants a flag set"),
+    ("no VXLAN", "tshark relies on the port; RFC 7348 requires a flag"),
 ];
 
-/// The checksums of a packet by protocol, as tshark numbers what it says of them, ascending.
+/// The checksums of a packet by protocol, as the numbers of tshark's statuses in ascending order.
 type Statuses = [Vec<u8>; Protocol::ALL.len()];
 
 const BAD: u8 = 0;
@@ -60,7 +61,7 @@ fn statuses(counts: &Counts) -> Statuses {
     })
 }
 
-/// Audits each packet alone.
+/// Audits each packet by itself.
 #[derive(Default)]
 struct Each(Vec<Statuses>);
 
@@ -72,7 +73,7 @@ impl Sink for Each {
     }
 
     fn skip(&mut self, why: Skip) {
-        assert_eq!(why, Skip::CutShort, "tshark would stop here");
+        assert_eq!(why, Skip::CutShort, "tshark stops here");
     }
 }
 
@@ -81,7 +82,7 @@ fn tshark(path: &std::path::Path) -> Vec<Statuses> {
         "ip.check_checksum:TRUE",
         "tcp.check_checksum:TRUE",
         "udp.check_checksum:TRUE",
-        // Fragments are not judged.
+        // Fragments are not verified.
         "ip.defragment:FALSE",
         "ipv6.defragment:FALSE",
     ];
@@ -105,7 +106,7 @@ fn tshark(path: &std::path::Path) -> Vec<Statuses> {
     lines.lines().map(line).collect()
 }
 
-/// Every capture that the tests make, with the names of its packets.
+/// All captures of the tests, with the names of their packets.
 fn captures() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
     let planted = planted();
     let names: Vec<&str> = planted.iter().map(|case| case.name).collect();
@@ -124,7 +125,7 @@ fn captures() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
     let six =
         vec!["TCP, cut", "UDP, cut", "ICMP, cut", "TCP over IPv6, cut", "UDP over IPv6, cut", "ICMPv6, cut"];
     let (little, big) = (Order::Little, Order::Big);
-    // tshark reads no file of MPLS's link type.
+    // tshark does not read files with the link type MPLS.
     let others: Vec<_> = on_other_links().into_iter().filter(|(_, link, _)| *link != link::MPLS).collect();
     let mut of_all = section(Order::Little);
     others.iter().for_each(|(_, link, _)| of_all.extend(interface(Order::Little, *link, 0, &[])));
@@ -162,7 +163,7 @@ fn captures() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
 }
 
 #[test]
-fn the_audit_says_what_tshark_says() {
+fn the_audit_agrees_with_tshark() {
     if !Command::new("tshark").arg("--version").output().is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: tshark is not installed");
         return;
@@ -186,7 +187,7 @@ fn the_audit_says_what_tshark_says() {
                 differ += u32::from(ours != theirs);
                 continue;
             }
-            differences.push(format!("{name}: {packet}: ours {ours:?}, tshark's {theirs:?}"));
+            differences.push(format!("{name}: {packet}: the audit {ours:?}, tshark {theirs:?}"));
         }
         let count = |status: u8| each.0.iter().flatten().flatten().filter(|said| **said == status).count();
         let counts = [GOOD, BAD, UNVERIFIED, NOT_PRESENT, ILLEGAL].map(count);

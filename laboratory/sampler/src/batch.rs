@@ -1,4 +1,4 @@
-//! One batch of one member: the cache state prepared, the calls made in order, the time taken.
+//! One batch of one member: prepares the cache state, makes the calls in order, and takes the time.
 
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls};
@@ -9,7 +9,7 @@ use carryline_statistics::shuffle;
 use carryline_verification::forked;
 use carryline_verification::status::{Now, Phase, StatusPage};
 
-/// Untimed calls ahead of a batch, to bring code and branch predictors into the state of a busy program.
+/// Untimed calls before a batch, to warm code and branch predictors as in a busy program.
 pub(super) const WARM_CALLS: usize = 16;
 
 impl Bench<'_> {
@@ -17,7 +17,7 @@ impl Bench<'_> {
         self.batch_calls * multiplier as usize * self.condition.segments.len().max(1)
     }
 
-    /// Prepares the caches, runs a batch of one member and returns its gross ticks per call.
+    /// Prepares the caches, runs a batch of one member, and returns its gross ticks per call.
     pub(super) fn batch(&mut self, member: usize, multiplier: u32, status: &StatusPage) -> f64 {
         let subject = self.members[member].subject;
         let segments = self.condition.segments.len().max(1);
@@ -25,13 +25,13 @@ impl Bench<'_> {
         let entries = count * segments;
         let warm = self.untimed_calls(count);
         let turns = if self.condition.cache.batch == ColdBatch::Single { WARM_CALLS } else { 1 };
-        // What is flushed or touched before the calls is no more than what they work through.
+        // The bytes flushed or touched before the calls are at most those that the calls process.
         let work = 2 * self.layout.largest * ((count + warm * turns) * segments) as u64;
         let len = self.layout.largest;
         status.set(Now { subject, phase: Phase::Time as u64, len, detail: work, ..Now::default() });
         let fixed = self.fixed_call();
         if fixed.is_none() && self.rounds == 0 && self.layout.period.is_none() {
-            // Before the first round there is no list yet.
+            // Before the first round, there is no list yet.
             draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, &mut self.calls[..entries]);
         }
         let (dst, src) = self.windows(self.batches);
@@ -62,7 +62,7 @@ impl Bench<'_> {
             if self.condition.cache.is_hot() || self.condition.cache.mixed().is_some() {
                 self.touch(&template);
             }
-            // An arena's lines must stay untouched: there the untimed calls go over the window that was used last.
+            // An arena's lines must stay untouched: the untimed calls use the previous window instead.
             let window = match self.condition.cache.method {
                 CacheMethod::Arena | CacheMethod::Mixed { .. } => self.batches.wrapping_sub(1),
                 _ => self.batches,
@@ -88,9 +88,9 @@ impl Bench<'_> {
         self.shift(entries, window);
         let batch = Batch { calls: if fixed.is_some() { &[] } else { self.list(entries) }, ..template };
         self.cool(&batch);
-        // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test goes through all
-        // conditions); source and destination are different arenas; the routine is verified for these lengths, or is
-        // the null call; a list has count * segments entries; a victim lies in its own arena.
+        // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test covers all
+        // conditions); source and destination are different arenas; the routine is verified for these
+        // lengths, or is the null call; a list has count * segments entries; a victim is in its own arena.
         let ticks = unsafe { loops::time_landing(&landing, &batch) };
         forked::exit_if_child();
         if self.rounds > 0 {
@@ -99,7 +99,7 @@ impl Bench<'_> {
         (ticks as f64 - self.overhead_ticks).max(0.0) / count as f64
     }
 
-    /// The arguments of every call, when all are alike.
+    /// The arguments of every call, if they are all the same.
     pub(super) fn fixed_call(&self) -> Option<Call> {
         let len = self.layout.largest;
         let offset = |operand: Option<Operand>| operand.and_then(|o| o.fixed_offset(len)).unwrap_or(0);
@@ -114,7 +114,8 @@ impl Bench<'_> {
         (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
     }
 
-    /// Moves the calls on the arena slots of mixed operands to the window of batch number `batch`; the hot slot stays.
+    /// Moves the calls on the arena slots of mixed operands to the window of batch number `batch`; the hot
+    /// slot is not moved.
     fn shift(&mut self, entries: usize, batch: usize) {
         if self.shifted.is_empty() {
             return;
@@ -137,7 +138,7 @@ impl Bench<'_> {
         if self.shifted.is_empty() { &self.calls[..entries] } else { &self.shifted[..entries] }
     }
 
-    /// Shuffles the list's entries, where their order is free.
+    /// Shuffles the list's entries if their order is free.
     fn reorder(&mut self, entries: usize) {
         if self.layout.period.is_some() {
             return;
@@ -147,32 +148,26 @@ impl Bench<'_> {
         }
     }
 
-    /// How many untimed calls go ahead of a batch of `count`: enough to warm code and branch predictors and, when hot,
-    /// to bring the caches into the state in which this very routine leaves them. None where one call walks through
-    /// more than the caches hold, for it leaves nothing behind.
+    /// The number of untimed calls before a batch of `count`: enough to warm code and branch predictors and,
+    /// when hot, to bring the caches into the state that this routine leaves. None if one call exceeds the
+    /// caches, since nothing of it would remain.
     fn untimed_calls(&self, count: usize) -> usize {
         let segments = self.condition.segments.len().max(1);
         let hot = self.condition.cache.is_hot();
         let single = self.condition.cache.batch == ColdBatch::Single;
         match count {
-            // The whole list, twice over: the predictor is to know it again after the other members' batches.
+            // The whole list, twice: predictors must relearn it after the other members' batches.
             _ if self.layout.period.is_some() => self.calls.len(),
             _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
             1..4 if hot => count.min(2),
-            // Its code is to be as warm as a stream's.
-            _ if single => {
-                if self.layout.largest as usize > self.cached_bytes {
-                    0
-                } else {
-                    1
-                }
-            }
+            // Its code must be as warm as that of a stream.
+            _ if single => usize::from(self.layout.largest as usize <= self.cached_bytes),
             1..4 => 0,
             _ => (WARM_CALLS / segments).max(1).min(count),
         }
     }
 
-    /// Makes the cold operands of a batch cold, and the others hot again where that disturbed them.
+    /// Makes the cold operands of a batch cold, and the others hot again if that disturbed them.
     fn cool(&self, batch: &Batch<'_>) {
         let operands = [
             (self.layout.dst, batch.dst, (|call: &Call| call.dst) as fn(&Call) -> u32),
@@ -180,7 +175,7 @@ impl Bench<'_> {
         ];
         if self.condition.cache.method == CacheMethod::Clflush {
             for (_, base, pick) in operands.iter().filter(|(operand, _, _)| operand.is_some_and(|o| o.cold)) {
-                // SAFETY: the calls of the batch lie inside the operand's mapped arena.
+                // SAFETY: the calls of the batch are inside the operand's mapped arena.
                 unsafe { prepare::flush(*base, batch.calls, *pick) };
             }
         }
@@ -194,7 +189,7 @@ impl Bench<'_> {
         clock::fence();
     }
 
-    /// Loads the operands that are to be hot into the caches, as far as they fit.
+    /// Loads the hot operands into the caches if they fit.
     fn touch(&self, batch: &Batch<'_>) {
         for (operand, base, write) in
             [(self.layout.dst, batch.dst, true), (self.layout.src, batch.src.cast_mut(), false)]
@@ -212,8 +207,8 @@ impl Bench<'_> {
                 slots => (0, slots * operand.stride),
             };
             if span <= self.cached_bytes {
-                // SAFETY: a slot holds the largest call at the largest offset, and what ends with it: so the span lies in the
-                // arena.
+                // SAFETY: a slot holds the largest call at the largest offset, and the bytes up to the slot's
+                // end, so the span is in the arena.
                 unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
             }
         }

@@ -1,7 +1,7 @@
-//! The memory of a worker process, kept from bench to bench so that every page is faulted in once; and the CPUs that it
-//! may use.
+//! The memory of a worker process, reused by all benches so that every page is faulted in only once, and the
+//! CPUs that it may use.
 
-use super::company::Kept;
+use super::streamer::Kept;
 use super::workload::START_PAGES;
 use carryline_machine::arena::{Arena, MapError, Pages};
 use carryline_machine::process;
@@ -18,9 +18,9 @@ pub struct Buffers {
     pub(super) evict: Option<Held>,
     pub(super) victim: Option<Held>,
     pub(super) stream: Kept,
-    /// At which page of their arenas destination and source start: part of a replicate's layout.
+    /// The start pages of destination and source in their arenas: part of a replicate's layout.
     pub(super) start_page: [usize; 2],
-    /// The CPU that measures, if this thread stays on one, and all that may be used.
+    /// The measuring CPU, if this thread is pinned, and all CPUs that may be used.
     pub(super) cpus: (Option<usize>, Vec<usize>),
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Held {
 }
 
 impl Buffers {
-    /// No buffers yet. The layout seed decides at which page operands start.
+    /// Starts without buffers. The layout seed determines the start pages of the operands.
     #[must_use]
     pub fn new(layout_seed: u64) -> Buffers {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(layout_seed);
@@ -40,21 +40,21 @@ impl Buffers {
         Buffers { dst: None, src: None, evict: None, victim: None, stream: Kept::default(), start_page, cpus }
     }
 
-    /// Says which CPU measures and which may be used in all, for what is to work beside the calls. Needed where this
-    /// thread is pinned already: the kernel names that one CPU alone then.
+    /// Sets the measuring CPU and all CPUs that may be used, for concurrent work on another core. Required if
+    /// this thread is already pinned: the kernel then reports only that CPU.
     pub fn set_cpus(&mut self, measuring: Option<usize>, allowed: Vec<usize>) {
         self.cpus = (measuring, allowed);
     }
 
-    /// The arena in `place`, if it serves; else a new one instead, the old one given back first. Filling it counts as
-    /// progress.
+    /// The arena in `place` if it suffices; otherwise a new one, after freeing the old one. Filling it counts
+    /// as progress.
     pub(super) fn hold<'h>(
         place: &'h mut Option<Held>,
         bytes: usize,
         pages: Pages,
         status: &StatusPage,
     ) -> Result<&'h mut Arena, MapError> {
-        // What does not fit is unmapped before anything else is mapped.
+        // An arena that does not suffice is unmapped before another one is mapped.
         let held = match place.take().filter(|held| held.arena.len() >= bytes && held.pages == pages) {
             Some(held) => held,
             None => {
@@ -66,10 +66,11 @@ impl Buffers {
         Ok(&mut place.insert(held).arena)
     }
 
-    /// At least `bytes` of memory to measure the limits in. It is kept for the destinations of benches.
+    /// At least `bytes` of memory for measuring the limits. It is later reused for the destinations of
+    /// benches.
     ///
     /// # Errors
-    /// When there is not enough.
+    /// If there is not enough memory.
     pub fn for_limits(&mut self, bytes: u64, status: &StatusPage) -> Result<&mut Arena, MapError> {
         Buffers::hold(&mut self.dst, bytes as usize, Pages::Base, status)
     }

@@ -1,16 +1,16 @@
-//! What the timed loops call, by family.
+//! The calls that the timed loops make, by family.
 //!
-//! **All routines of a family are called from one loop**, also those of the C library, whose signatures differ: where a
-//! loop happens to lie moves the smallest calls by two cycles of eight, so that two instances of one loop, of the same
-//! instructions, are two conditions. (Seen on Zen 5: 5.1 ticks for a memset of 36 bytes from the loop of the others, 3.1
-//! from a loop of its own.)
+//! **All routines of a family are called from one loop**, including those of the C library, whose signatures
+//! differ. The placement of a loop changes the smallest calls by two cycles of eight, so two instances of one
+//! loop with the same instructions are two conditions. (On Zen 5: 5.1 ticks for a memset of 36 bytes from the
+//! common loop, 3.1 from a separate one.)
 
 use carryline_variants::landing::{MoveFn, SetFn};
 use carryline_variants::{ChecksumFn, CopyChecksumFn, CopyFn, ZeroFn};
 
 /// A routine that the loops can call.
 pub(super) trait Invoke: Copy {
-    /// True if the call returns a sum, which then carries the chain.
+    /// Whether the call returns a sum, which then carries the chain.
     const SUMS: bool;
     /// # Safety
     /// The routine's own contract.
@@ -22,8 +22,8 @@ pub(super) use by_register::{CopyCall, ZeroCall};
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 pub(super) use by_type::{CopyCall, ZeroCall};
 
-/// With arguments in the registers that the System V convention has for them. What a routine does not take lies in a
-/// register that a call may change anyway.
+/// Arguments in the registers of the System V convention. Arguments that a routine does not take are in
+/// registers that a call may change anyway.
 #[cfg(all(target_arch = "x86_64", unix))]
 mod by_register {
     use super::{CopyFn, Invoke, MoveFn, SetFn, ZeroFn};
@@ -33,7 +33,7 @@ mod by_register {
     #[derive(Clone, Copy)]
     pub(in super::super) struct ZeroCall {
         routine: *const (),
-        /// What of the length the second argument is: all of it, or nothing.
+        /// A mask for the length in the second argument: all ones, or zero.
         second: usize,
     }
 
@@ -51,8 +51,9 @@ mod by_register {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, _src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: the caller keeps the routine's contract, and the routine was made from a function of one of the two
-            // signatures, whose arguments these are. Without `nostack` the stack is aligned and nothing lies below it.
+            // SAFETY: the caller meets the routine's contract, and the routine was made from a function with
+            // one of the two signatures, which takes these arguments. Without `nostack`, the stack is aligned
+            // and has no red zone.
             unsafe {
                 asm!(
                     "call {routine}",
@@ -67,7 +68,7 @@ mod by_register {
         }
     }
 
-    /// A copy routine, with memcpy's result or without.
+    /// A copy routine, with or without memcpy's result.
     #[derive(Clone, Copy)]
     pub(in super::super) struct CopyCall {
         routine: *const (),
@@ -87,8 +88,9 @@ mod by_register {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: the caller keeps the routine's contract, and the routine was made from a function of one of the two
-            // signatures, whose arguments these are. Without `nostack` the stack is aligned and nothing lies below it.
+            // SAFETY: the caller meets the routine's contract, and the routine was made from a function with
+            // one of the two signatures, which takes these arguments. Without `nostack`, the stack is aligned
+            // and has no red zone.
             unsafe {
                 asm!(
                     "call {routine}",
@@ -104,7 +106,7 @@ mod by_register {
     }
 }
 
-/// With a branch between the signatures, which is predicted.
+/// Branches on the signature; the branch is predicted.
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 mod by_type {
     use super::{CopyFn, Invoke, MoveFn, SetFn, ZeroFn};
@@ -130,7 +132,7 @@ mod by_type {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, _src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: the caller keeps the routine's contract; a fill with 0 has the same.
+            // SAFETY: the caller meets the routine's contract; a fill with 0 has the same contract.
             unsafe {
                 match self {
                     ZeroCall::Family(routine) => routine(dst, len),
@@ -141,7 +143,7 @@ mod by_type {
         }
     }
 
-    /// A copy routine, with memcpy's result or without.
+    /// A copy routine, with or without memcpy's result.
     #[derive(Clone, Copy)]
     pub(in super::super) enum CopyCall {
         Family(CopyFn),
@@ -162,7 +164,8 @@ mod by_type {
         const SUMS: bool = false;
         #[inline(always)]
         unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, _seed: u32) -> u32 {
-            // SAFETY: the caller keeps the routine's contract; a copy of the C library's has the same.
+            // SAFETY: the caller meets the routine's contract; a copy routine of the C library has the same
+            // contract.
             unsafe {
                 match self {
                     CopyCall::Family(routine) => routine(dst, src, len),
@@ -178,7 +181,7 @@ impl Invoke for ChecksumFn {
     const SUMS: bool = true;
     #[inline(always)]
     unsafe fn invoke(self, _dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller keeps the routine's contract, and all arguments are passed on unchanged.
+        // SAFETY: the caller meets the routine's contract, and all arguments are passed on unchanged.
         unsafe { self(src, len, seed) }
     }
 }
@@ -187,7 +190,7 @@ impl Invoke for CopyChecksumFn {
     const SUMS: bool = true;
     #[inline(always)]
     unsafe fn invoke(self, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-        // SAFETY: the caller keeps the routine's contract, and all arguments are passed on unchanged.
+        // SAFETY: the caller meets the routine's contract, and all arguments are passed on unchanged.
         unsafe { self(dst, src, len, seed) }
     }
 }

@@ -1,13 +1,13 @@
-//! Timing: rounds of batches, every member of a comparison once per round, in random order.
+//! Timing in rounds of batches: every member of a comparison once per round, in random order.
 //!
-//! Only a [`Verified`] subject gets in. All members of a [`Bench`] share one condition, the same calls (in list form:
-//! the same multiset of arguments, reshuffled for every batch so that no branch predictor can learn the order)
-//! and the same preparation of the caches before each batch. The null call is a member of every bench; so is, where
-//! requested, an A/A twin: one variant a second time. A round allocates nothing.
+//! Only [`Verified`] subjects are timed. All members of a [`Bench`] share one condition, the same calls and
+//! the same preparation of the caches before each batch. In list form, the calls are the same multiset of
+//! arguments, reshuffled for every batch so that no branch predictor can learn the order. The null call is a
+//! member of every bench, and, if requested, an A/A twin: one variant a second time. A round does not
+//! allocate.
 
 mod batch;
 mod buffers;
-mod company;
 mod invoke;
 pub mod limits;
 pub mod loops;
@@ -15,6 +15,7 @@ pub mod object_loops;
 mod prepare;
 mod recheck;
 mod seen;
+mod streamer;
 mod workload;
 
 pub use buffers::Buffers;
@@ -36,36 +37,37 @@ use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
 use carryline_verification::status::{Now, Phase, StatusPage};
 use carryline_verification::{Verified, forked};
-use company::Company;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use seen::Seen;
 use std::time::{Duration, Instant};
+use streamer::Streamer;
 use workload::{Layout, Operand, Place, draw_calls};
 
-/// The shortest batch that is timed; the clock's step and its own cost must vanish in it.
+/// The shortest timed batch; the clock's resolution and cost must be negligible in it.
 const SHORTEST_BATCH: Duration = Duration::from_micros(1);
-/// The batch lengths aimed for where the time allows: the clock's steps vanish in the first, and beyond the second a batch
-/// meets more interruptions than it gains precision.
+/// The range of desired batch lengths if time allows: at the first, the clock's resolution is negligible;
+/// beyond the second, a batch suffers more interruptions than it gains precision.
 const AIMED_BATCH: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(200)];
-/// Rounds that a slice of time should hold at least.
+/// The minimum number of rounds in a slice of time.
 const AIMED_ROUNDS: u32 = 10;
-/// Rounds of a slice, at most: time beyond them goes into longer batches, and then into the next situation.
+/// The maximum number of rounds in a slice: additional time makes batches longer, then goes to the next
+/// situation.
 pub const MOST_ROUNDS: u32 = 64;
-/// A list whose calls take no longer than this together is drawn whole, however little time there is.
+/// A list whose calls take no longer than this in total is drawn completely, however little time there is.
 const CHEAP_LIST: Duration = Duration::from_millis(1);
-/// Calls of a list, at least, however long they take.
+/// The minimum number of calls in a list, however long they take.
 const LEAST_LIST: usize = 16;
-/// Rounds after which a warm-up that never ends is given up.
+/// The number of rounds after which an endless warm-up is abandoned.
 const WARM_ROUNDS: usize = 64;
 
-/// A bench cannot be set up.
+/// The reason that a bench cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// No memory.
+    /// Out of memory.
     #[error(transparent)]
     Memory(#[from] MapError),
-    /// The machine cannot make the condition.
+    /// The machine cannot establish the condition.
     #[error("{0}")]
     Unsupported(String),
 }
@@ -80,14 +82,14 @@ pub struct Bench<'a> {
     family: Family,
     order: Vec<usize>,
     calls: Vec<Call>,
-    /// The calls of a batch with mixed operands, those on arena slots moved to the batch's window.
+    /// The calls of a batch with mixed operands; those on arena slots are moved to the batch's window.
     shifted: Vec<Call>,
     dst_start: *mut u8,
     src_start: *mut u8,
     evict: Option<(*mut u8, usize)>,
     victim: (*const u8, usize),
-    /// Another core at work, until the bench is dropped.
-    company: Option<Company>,
+    /// Concurrent work on another core, until the bench is dropped.
+    streamer: Option<Streamer>,
     huge_bytes: Option<u64>,
     level: Level,
     between: bool,
@@ -104,18 +106,18 @@ pub struct Bench<'a> {
 #[derive(Debug)]
 struct Member {
     landing: Landing,
-    /// Index of the subject in the worker's job; `u64::MAX` for the null call.
+    /// The index of the subject in the worker's job; `u64::MAX` for the null call.
     subject: u64,
-    /// What it is made for.
+    /// The lengths that it supports.
     lengths: Lengths,
 }
 
 impl<'a> Bench<'a> {
-    /// Sets a comparison up; `status` shows progress while its buffers are filled. `members` are the verified subjects,
-    /// each with its index in the worker's job; a subject may stand in it twice (an A/A twin).
+    /// Sets up a comparison; `status` reports progress while its buffers are filled. `members` are the
+    /// verified subjects, each with its index in the worker's job; a subject may occur twice (an A/A twin).
     ///
     /// # Errors
-    /// When memory is short or the machine cannot make the cache state.
+    /// If memory is short or the machine cannot establish the cache state.
     pub fn new(
         family: Family,
         condition: &'a Condition,
@@ -126,7 +128,8 @@ impl<'a> Bench<'a> {
         status: &StatusPage,
     ) -> Result<Bench<'a>, BenchError> {
         forked::arm();
-        // What fails while buffers are filled is not a subject's fault. Filling them takes as long as there are bytes.
+        // Failures while filling buffers are not attributed to a subject. The time for filling is
+        // proportional to the bytes.
         let detail = memory_bytes(std::iter::once((family, condition)), caches);
         status.set(Now { subject: u64::MAX, phase: Phase::Time as u64, detail, ..Now::default() });
         if condition.cache.method == CacheMethod::Clflush && !cfg!(target_arch = "x86_64") {
@@ -136,7 +139,7 @@ impl<'a> Bench<'a> {
         }
         if condition.offsets == Offsets::Alias && !(family.reads() && family.writes()) {
             return Err(BenchError::Unsupported(format!(
-                "--offsets alias is about a destination and a source; {family} has one buffer"
+                "--offsets alias needs a destination and a source; {family} has one buffer"
             )));
         }
         let layout = Layout::new(family, condition, caches);
@@ -151,7 +154,7 @@ impl<'a> Bench<'a> {
             Some(operand) => {
                 let arena = Buffers::hold(held, operand.bytes(), condition.pages, status)?;
                 let before = match operand.place {
-                    // The last slot ends where the arena does.
+                    // The last slot ends with the arena.
                     Place::End => arena.len() - operand.stride * operand.slots,
                     Place::At(_) | Place::Page | Place::Line => {
                         page * carryline_machine::arena::page_bytes().min(4096)
@@ -175,11 +178,11 @@ impl<'a> Bench<'a> {
         } else {
             (std::ptr::null(), 0)
         };
-        let company = match condition.beside {
+        let streamer = match condition.beside {
             Beside::Nothing => None,
             Beside::Stream => {
                 let (measuring, allowed) = &buffers.cpus;
-                Some(Company::stream(*measuring, allowed, caches.eviction(), &buffers.stream)?)
+                Some(Streamer::stream(*measuring, allowed, caches.eviction(), &buffers.stream)?)
             }
         };
         let huge_bytes = [&layout.dst, &layout.src]
@@ -201,10 +204,10 @@ impl<'a> Bench<'a> {
             subject: u64::MAX,
             lengths: Lengths::Any,
         };
-        let member = |(proved, subject): &(&Verified<'_>, u64)| Member {
-            landing: proved.landing(),
+        let member = |(verified, subject): &(&Verified<'_>, u64)| Member {
+            landing: verified.landing(),
             subject: *subject,
-            lengths: proved.subject().lengths(),
+            lengths: verified.subject().lengths(),
         };
         let members: Vec<Member> = std::iter::once(null).chain(members.iter().map(member)).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -223,7 +226,7 @@ impl<'a> Bench<'a> {
             src_start,
             evict,
             victim,
-            company,
+            streamer,
             huge_bytes,
             level: workload::level_of(family, condition, caches),
             between: condition.cache.method == CacheMethod::Hot && caches.is_between(layout.hot_bytes()),
@@ -240,18 +243,19 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// How many samples a round has: the members in the order given, without the null call.
+    /// The number of samples in a round: the members in the given order, without the null call.
     #[must_use]
     pub fn members(&self) -> usize {
         self.members.len() - 1
     }
 
-    /// Chooses how many calls a batch has, where the condition does not say, from the speed of each member and the time
-    /// there is, and runs untimed rounds until the figures are steady. Returns false if they never were within a quarter of the slice.
+    /// Chooses the number of calls in a batch, if the condition does not state it, from the speed of each
+    /// member and the available time, and runs untimed rounds until the times are steady. Returns false if
+    /// they did not become steady within a quarter of the slice.
     pub fn calibrate(&mut self, slice: Duration, ticks_per_ns: f64, status: &StatusPage) -> bool {
         let begin = Instant::now();
         let ticks = |time: Duration| time.as_nanos() as f64 * ticks_per_ns;
-        // The speed of each member, from a batch that grows until it is long enough to tell.
+        // The speed of each member, from a batch that grows until it is long enough to measure.
         let mut fastest = f64::INFINITY;
         let mut together = 0.0;
         for member in 0..self.members.len() {
@@ -275,7 +279,8 @@ impl<'a> Bench<'a> {
         }
         let shortest = (ticks(SHORTEST_BATCH) / fastest).ceil().max(1.0);
         let [aimed, longest] = AIMED_BATCH.map(|time| (ticks(time) / fastest).ceil());
-        // A round and a half instead of each: batches of twice the calls, and what goes on between batches.
+        // Each round counts one and a half times: for batches with twice the calls, and the work between
+        // batches.
         let rounds_of = |rounds: u32| ticks(slice) / f64::from(rounds) / 1.5 / together;
         let affordable = rounds_of(AIMED_ROUNDS);
         let aimed = aimed.max(rounds_of(MOST_ROUNDS)).min(longest);
@@ -285,13 +290,14 @@ impl<'a> Bench<'a> {
         } else if self.layout.stated {
             self.batch_calls = self.layout.most_calls;
         } else if !self.layout.uniform {
-            // A list is drawn whole where that is cheap or there is time: a short one is a poor sample of the sizes.
+            // A list is drawn completely if that is cheap or there is time: a short one is a poor sample of
+            // the sizes.
             let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
             let least = cheap.max(LEAST_LIST).max(self.layout.lag).min(self.layout.most_calls);
             self.batch_calls = (affordable as usize).clamp(least, self.layout.most_calls);
         }
 
-        // Rounds so long that the slice holds few of them are past every warm-up effect.
+        // Rounds so long that the slice holds few of them are past all warm-up effects.
         if together * self.batch_calls as f64 > ticks(slice) / f64::from(AIMED_ROUNDS) / 2.0 {
             return true;
         }
@@ -310,12 +316,13 @@ impl<'a> Bench<'a> {
         false
     }
 
-    /// One round, filled in: a batch of every member in random order. Every second round has batches of twice the calls.
+    /// Runs one round: a batch of every member in random order. Every second round has batches with twice the
+    /// calls.
     ///
     /// # Panics
-    /// If `round` has not [`Bench::members`] samples.
+    /// If `round` does not have [`Bench::members`] samples.
     pub fn round(&mut self, round: &mut Round, counter: Option<&mut CycleCounter>, status: &StatusPage) {
-        assert_eq!(round.samples.len(), self.members(), "a place for every member");
+        assert_eq!(round.samples.len(), self.members(), "one sample per member");
         round.number = self.rounds;
         let multiplier = if self.rounds % 2 == 1 && self.layout.doubles { 2 } else { 1 };
         self.rounds += 1;

@@ -1,9 +1,10 @@
-//! What the hardware allows: bytes per tick that one core loads, stores, and stores non-temporally, by cache level.
+//! The limits of the hardware: bytes per tick that one core loads, stores, and stores non-temporally, by
+//! cache level.
 //!
-//! Several plain loops are tried at each level: loads in one stream and in four, with and without a prefetch ahead, in
-//! the widest registers and in those of 256 bits; stores of the same widths, by `rep stosb`, and non-temporal. The
-//! best sample of the best loop is the limit, for it is a ceiling. Where a variant of the run moves more than that, its
-//! rate is the limit ([`carryline_results::limits::raise`]): a bound that is exceeded was a guess.
+//! Several plain loops are tried at each level: loads in one stream and in four, with and without a prefetch,
+//! in the widest registers and in 256-bit ones; stores of the same widths, by `rep stosb`, and non-temporal.
+//! The best sample of the best loop is the limit, since it is an upper bound. If a variant of the run is
+//! faster than that, its rate becomes the limit ([`carryline_results::limits::raise`]).
 
 mod kernels;
 
@@ -14,16 +15,17 @@ use carryline_results::Limit;
 use carryline_verification::status::{Now, Phase, StatusPage};
 pub use kernels::{Kernel, TURN, kernels};
 
-/// A sample is at least this long, in nanoseconds.
+/// The minimum length of a sample, in nanoseconds.
 const SAMPLE_NS: f64 = 100_000.0;
-/// Samples of every loop, and then of the best one.
+/// The number of samples for every loop, and for the best one.
 const FIRST_SAMPLES: usize = 2;
 const MORE_SAMPLES: usize = 5;
-/// Bytes of one pass at most: what is larger is walked window by window, so that no sample takes long.
+/// The maximum bytes of one pass: larger buffers are processed window by window, so that no sample takes
+/// long.
 const WINDOW: usize = 32 << 20;
 
-/// The buffers, in bytes, that stand for each level: half of it, so that everything fits (a quarter of the last, which
-/// others share); for memory one that no level holds.
+/// The buffer size in bytes for each level: half of it, so that everything fits (a quarter of the last level,
+/// which is shared); for memory, a size that no level holds.
 #[must_use]
 pub fn buffers(caches: &CacheSizes) -> [(Level, u64); 4] {
     [
@@ -34,14 +36,14 @@ pub fn buffers(caches: &CacheSizes) -> [(Level, u64); 4] {
     ]
 }
 
-/// Bytes of the largest buffer that the limits of these levels need.
+/// The size of the largest buffer needed for the limits of these levels.
 #[must_use]
 pub fn largest_buffer(caches: &CacheSizes, levels: &[Level]) -> u64 {
     let wanted = buffers(caches).into_iter().filter(|(level, _)| levels.contains(level));
     wanted.map(|(_, bytes)| bytes).max().unwrap_or(0)
 }
 
-/// Measures those levels in `arena`, which must have been prefaulted; levels larger than it are left out.
+/// Measures these levels in `arena`, which must be prefaulted; levels that need a larger buffer are skipped.
 #[must_use]
 pub fn measure(
     caches: &CacheSizes,
@@ -72,7 +74,8 @@ pub fn measure(
     limits
 }
 
-/// A buffer that is walked window by window, so that one that no level holds comes from memory at every pass.
+/// A buffer that is processed window by window, so that every pass of one too large to cache reads from
+/// memory.
 struct Walk<'a> {
     arena: &'a mut Arena,
     len: usize,
@@ -83,7 +86,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Bytes per tick of the fastest loop's best sample.
+    /// The bytes per tick of the fastest loop's best sample.
     fn best_of(&mut self, kernels: &[Kernel]) -> f64 {
         let mut rates: Vec<(f64, Kernel)> =
             kernels.iter().map(|kernel| (self.rate(*kernel, FIRST_SAMPLES), *kernel)).collect();
@@ -92,7 +95,7 @@ impl Walk<'_> {
         best.max(self.rate(kernel, MORE_SAMPLES))
     }
 
-    /// Bytes per tick of the best of several samples.
+    /// The bytes per tick of the best of several samples.
     fn rate(&mut self, kernel: Kernel, samples: usize) -> f64 {
         let least_ticks = SAMPLE_NS * self.ticks_per_ns;
         let mut best = f64::INFINITY;
@@ -108,8 +111,8 @@ impl Walk<'_> {
             let begin = clock::start();
             for _ in 0..turns {
                 let at = self.next_window();
-                // SAFETY: `window` bytes from `at` lie in the arena; both are multiples of 512 and the arena begins
-                // with a page; &mut, so not shared.
+                // SAFETY: `window` bytes at `at` are in the arena; both are multiples of 512 and the arena
+                // starts at a page boundary; the exclusive borrow means that it is not shared.
                 unsafe { kernel(self.arena.start().add(at), self.window) };
             }
             let ticks = clock::stop().wrapping_sub(begin) as f64;
@@ -124,7 +127,7 @@ impl Walk<'_> {
         self.window as f64 / best
     }
 
-    /// Where the next window begins.
+    /// The start of the next window.
     fn next_window(&mut self) -> usize {
         let at = self.at;
         let next = at + self.window;
@@ -157,7 +160,7 @@ mod tests {
     use carryline_machine::arena::Pages;
 
     #[test]
-    fn every_level_has_a_limit_and_merging_keeps_the_higher() {
+    fn every_level_has_a_limit_and_merging_keeps_the_higher_one() {
         let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
         let mut arena = Arena::new(1 << 20, Pages::Base).expect("1 MiB");
         arena.prefault();
@@ -176,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_buffer_is_walked_window_by_window() {
+    fn large_buffers_are_processed_window_by_window() {
         let mut arena = Arena::new(64 << 10, Pages::Base).expect("64 KiB");
         let status = StatusPage::create().expect("a page");
         let window = 3 * TURN;

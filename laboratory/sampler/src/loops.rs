@@ -1,10 +1,10 @@
-//! The timed loops. Nothing here branches on what is measured: dependence, source of arguments and what follows
-//! are compile-time parameters, and a routine is called through a pointer as a user of a dispatched library calls it:
-//! straight to where such a call lands, see [`carryline_variants::landing`]; and all routines of a family from one and the
-//! same loop, see `invoke.rs`.
+//! The timed loops. They have no branch on the condition: dependence, source of arguments and follow-up are
+//! compile-time parameters. A routine is called through a pointer, as by a user of a dispatched library,
+//! directly at its landing (see [`carryline_variants::landing`]), and all routines of a family from the same
+//! loop (see `invoke.rs`).
 //!
-//! Every loop exists at four code alignments ([`PLACEMENTS`]); a worker process picks one by its layout seed, so that
-//! no figure rests on where the loop happened to fall.
+//! Every loop exists at four code alignments ([`PLACEMENTS`]); a worker process chooses one by its layout
+//! seed, so that no figure depends on an accidental placement.
 
 use super::invoke::{CopyCall, Invoke, ZeroCall};
 use carryline_machine::clock;
@@ -13,43 +13,43 @@ use carryline_variants::landing::Landing;
 use carryline_verification::Verified;
 use std::hint::black_box;
 
-/// One call's arguments, relative to the operands' bases.
+/// The arguments of one call, relative to the operands' bases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Call {
-    /// Bytes.
+    /// The length in bytes.
     pub len: u64,
-    /// Offset of the destination from its base.
+    /// The offset of the destination from its base.
     pub dst: u32,
-    /// Offset of the source from its base.
+    /// The offset of the source from its base.
     pub src: u32,
 }
 
-/// At how many code alignments each loop exists.
+/// The number of code alignments of each loop.
 pub const PLACEMENTS: usize = 4;
 
-/// Dependence as a const parameter.
+/// The dependence as a const parameter.
 pub const CHAINED: u8 = 0;
 /// See [`CHAINED`].
 pub const INDEPENDENT: u8 = 1;
 /// See [`CHAINED`].
 pub const FENCED: u8 = 2;
 
-/// What follows each call, resolved to addresses.
+/// The action after each call, with resolved addresses.
 #[derive(Clone, Copy, Debug)]
 pub enum Follow {
-    /// Nothing does.
+    /// No action.
     Nothing,
     /// Read the destination of the call `lag` calls ago.
     Read {
-        /// How many calls ago; 0 for the call itself.
+        /// The number of calls ago; 0 for the call itself.
         lag: usize,
     },
-    /// Read a foreign buffer.
+    /// Read an unrelated buffer.
     Victim {
-        /// Where it begins.
+        /// The start of the buffer.
         base: *const u8,
-        /// Its bytes.
+        /// Its length in bytes.
         len: usize,
     },
 }
@@ -61,26 +61,26 @@ pub struct Batch<'a> {
     pub dst: *mut u8,
     /// The base of the sources.
     pub src: *const u8,
-    /// The arguments of every call when all are alike; else one entry a call.
+    /// The arguments of every call if they are the same; otherwise one entry per call is used.
     pub fixed: Option<Call>,
-    /// The list; empty where there are fixed arguments.
+    /// The list of arguments; empty if they are fixed.
     pub calls: &'a [Call],
-    /// How many calls, or messages.
+    /// The number of calls, or of messages.
     pub count: usize,
-    /// Buffers per message; 1 except for segmented checksums, where `count` counts messages.
+    /// The buffers per message: 1 except for segmented checksums, where `count` counts messages.
     pub segments: usize,
     /// The seed of the first sum.
     pub seed: u32,
     /// [`CHAINED`], [`INDEPENDENT`] or [`FENCED`].
     pub dependence: u8,
-    /// What follows each call.
+    /// The action after each call.
     pub follow: Follow,
-    /// Which of the loop's code alignments, modulo [`PLACEMENTS`].
+    /// The code alignment of the loop, modulo [`PLACEMENTS`].
     pub placement: usize,
 }
 
-/// Reads a byte of every line of `len` bytes at `base`, and folds them into one by exclusive or, so that a line takes a
-/// cycle at least: a reader that uses what it reads.
+/// Reads a byte of every line of `len` bytes at `base` and folds them into one by exclusive or, so that each
+/// line takes at least a cycle: a reader that uses the data.
 ///
 /// # Safety
 /// `base` must be valid for reads of `len` bytes.
@@ -89,20 +89,20 @@ unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
     let mut sink = 0;
     let mut at = 0;
     while at < len {
-        // SAFETY: at < len. Volatile: the read is the point.
+        // SAFETY: at < len. Volatile, to keep the read.
         sink ^= unsafe { base.add(at).read_volatile() };
         at += 64;
     }
     sink
 }
 
-/// Times a batch; returns ticks, the clock's own cost included.
+/// Times a batch; returns ticks, including the cost of the clock.
 ///
 /// # Safety
-/// For every call of the batch, its arguments added to the bases must be within the routine's contract; the lists
-/// must have `count * segments` entries when there are no fixed arguments; what follows must be readable.
+/// For every call of the batch, its arguments added to the bases must meet the routine's contract; without
+/// fixed arguments, the list must have `count * segments` entries; the follow-up's buffers must be readable.
 ///
-/// Only what is verified:
+/// Only verified routines are accepted:
 ///
 /// ```compile_fail,E0308
 /// use carryline_sampler::loops::{Batch, time};
@@ -112,17 +112,18 @@ unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
 /// }
 /// ```
 pub unsafe fn time(verified: &Verified<'_>, batch: &Batch<'_>) -> u64 {
-    // SAFETY: the caller answers for the arguments, the lists and what follows; they are handed on unchanged.
+    // SAFETY: the caller is responsible for the arguments, the list and the follow-up; they are passed on
+    // unchanged.
     unsafe { time_landing(&verified.landing(), batch) }
 }
 
-/// [`time`] of a member of a bench: of what is verified, or of the null call.
+/// [`time`] for a member of a bench: a verified routine or the null call.
 ///
 /// # Safety
 /// As for [`time`].
 pub(crate) unsafe fn time_landing(landing: &Landing, batch: &Batch<'_>) -> u64 {
-    // SAFETY: the caller answers for the arguments, the lists and what follows; they are handed on unchanged, and each
-    // arm has a routine of its family's signature.
+    // SAFETY: the caller is responsible for the arguments, the list and the follow-up; they are passed on
+    // unchanged, and each arm has a routine with its family's signature.
     unsafe {
         match *landing {
             Landing::Set(f) => by_dependence(ZeroCall::of_libc(f), batch),
@@ -137,12 +138,12 @@ pub(crate) unsafe fn time_landing(landing: &Landing, batch: &Batch<'_>) -> u64 {
     }
 }
 
-/// One untimed call, to verify what is timed: the sum, or 0 for a family without one.
+/// Makes one untimed call, to verify the timed routine: returns the sum, or 0 for a family without one.
 ///
 /// # Safety
-/// The arguments must be within the routine's contract.
+/// The arguments must meet the routine's contract.
 pub(crate) unsafe fn call(landing: &Landing, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the caller keeps the routine's contract; each arm has a routine of its family's signature.
+    // SAFETY: the caller meets the routine's contract; each arm has a routine with its family's signature.
     unsafe {
         match *landing {
             Landing::Set(f) => ZeroCall::of_libc(f).invoke(dst, src, len, seed),
@@ -200,11 +201,11 @@ unsafe fn by_placement<F: Invoke, const DEPENDENCE: u8, const LISTED: bool, cons
     }
 }
 
-/// Moves the code that follows to `PAD` bytes past a line boundary (the assembler refuses 0; 64 serves for it).
+/// Aligns the following code to `PAD` bytes past a cache line (the assembler rejects 0; 64 replaces it).
 #[inline(always)]
 pub fn place<const PAD: usize>() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: no-operation instructions alone.
+    // SAFETY: only no-operation instructions.
     unsafe {
         core::arch::asm!(".p2align 6", ".nops {pad}", pad = const PAD, options(nomem, nostack, preserves_flags));
     }
@@ -228,7 +229,7 @@ unsafe fn calls<
     let list = batch.calls.as_ptr();
     let mut seed = batch.seed;
     let mut link = 0_usize;
-    // Zero, but the compiler cannot know: what is loaded decides nothing, yet the next address waits for it.
+    // Zero, but unknown to the compiler: the loaded value has no effect, yet the next address depends on it.
     let no_bits = black_box(0_usize);
     let mut sink = 0_u32;
 
@@ -244,7 +245,7 @@ unsafe fn calls<
         if DEPENDENCE == FENCED {
             clock::fence();
         }
-        // SAFETY: the caller gives arguments that, added to the bases, are within the contract; link is zero.
+        // SAFETY: the caller's arguments, added to the bases, meet the contract; link is zero.
         let result = unsafe { f.invoke(dst, src, len, seed) };
         if DEPENDENCE == FENCED {
             clock::fence();
@@ -256,11 +257,11 @@ unsafe fn calls<
                 sink ^= result;
             }
         } else if DEPENDENCE == CHAINED {
-            // SAFETY: the destination's last byte, or its first where the call is empty: inside a mapped buffer.
+            // SAFETY: the destination's last byte, or the first if the call is empty: inside a mapped buffer.
             link = usize::from(unsafe { dst.add(len.saturating_sub(1)).read_volatile() }) & no_bits;
         }
         if FOLLOWS {
-            // SAFETY: what follows is readable, by the caller's contract.
+            // SAFETY: the follow-up's buffers are readable, by the caller's contract.
             sink ^= unsafe { follow::<LISTED>(batch, index, dst, len) };
         }
         index += 1;
@@ -289,8 +290,9 @@ unsafe fn follow<const LISTED: bool>(batch: &Batch<'_>, index: usize, dst: *mut 
     }
 }
 
-/// Chains of buffers, each chain checksummed as one message: behind a buffer of odd length the bytes of the sum change
-/// places, which a rotation by eight bits does for every routine alike (2^8 is the byte swap modulo 2^16 - 1).
+/// Chains of buffers, each checksummed as one message: after a buffer of odd length, the bytes of the sum
+/// change places. A rotation by eight bits does this for all routines (2^8 is the byte swap modulo 2^16 - 1).
+///
 /// # Safety
 /// As for [`time`].
 #[inline(never)]
@@ -310,7 +312,7 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
             let call = unsafe { *list.add(index) };
             let dst = batch.dst.wrapping_add(call.dst as usize);
             let src = batch.src.wrapping_add(call.src as usize);
-            // SAFETY: the caller gives arguments that, added to the bases, are within the contract.
+            // SAFETY: the caller's arguments, added to the bases, meet the contract.
             sum = unsafe { f.invoke(dst, src, call.len as usize, sum) };
             sum = if call.len & 1 == 1 { sum.rotate_left(8) } else { sum };
             index += 1;
@@ -329,17 +331,18 @@ unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
     ticks
 }
 
-/// The sum of one message, over the calls of its segments, folded: what verification of a segmented cell compares with the
-/// sum of the joined bytes.
+/// The folded sum of one message over the calls of its segments, which verification of a segmented cell
+/// compares with the sum of the joined bytes.
 ///
 /// # Safety
 /// As [`time`]; the routine must be of a family that sums.
 pub unsafe fn message_sum(verified: &Verified<'_>, batch: &Batch<'_>) -> u16 {
-    // SAFETY: the caller answers for the arguments, the lists and the family; they are handed on unchanged.
+    // SAFETY: the caller is responsible for the arguments, the list and the family; they are passed on
+    // unchanged.
     unsafe { message_sum_of(&verified.landing(), batch) }
 }
 
-/// [`message_sum`] of a member of a bench.
+/// [`message_sum`] for a member of a bench.
 ///
 /// # Safety
 /// As for [`message_sum`].
@@ -349,7 +352,7 @@ pub(crate) unsafe fn message_sum_of(landing: &Landing, batch: &Batch<'_>) -> u16
     for call in &batch.calls[..batch.segments] {
         let dst = batch.dst.wrapping_add(call.dst as usize);
         let src = batch.src.wrapping_add(call.src as usize);
-        // SAFETY: the caller gives arguments that, added to the bases, are within the contract.
+        // SAFETY: the caller's arguments, added to the bases, meet the contract.
         sum = unsafe { self::call(landing, dst, src, call.len as usize, sum) };
         if call.len & 1 == 1 {
             sum = sum.rotate_left(8);

@@ -1,10 +1,11 @@
-//! Timing loops that a shared object brings with it: for code that only exists in place, such as a copy that a compiler
-//! has inlined, which no function pointer can reach without adding the very call that it saves.
+//! Timing loops from a shared object: for code that exists only in place, such as a copy inlined by the
+//! compiler, which a function pointer can only reach by adding the very call that inlining saves.
 //!
-//! A comparison's members are functions `void loop(void *dst, const void *src, uint64_t turns)` that copy, or zero, a
-//! fixed number of bytes in every turn. Each is checked before it is timed; then rounds time every member once, in random
-//! order, at the same random offsets. When not to use it: for anything that can be called; the sampler holds far more
-//! fixed. The object's code runs in this process, so this belongs into a worker.
+//! The members of a comparison are functions `void loop(void *dst, const void *src, uint64_t turns)` that
+//! copy or zero a fixed number of bytes in every iteration. Each is checked before it is timed; then each
+//! round times every member once, in random order, at the same random offsets. Use the sampler for anything
+//! that can be called: it controls far more conditions. The object's code runs in this process, so this must
+//! happen in a worker.
 
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::{clock, process};
@@ -21,55 +22,56 @@ use std::time::{Duration, Instant};
 /// `void loop(void *dst, const void *src, uint64_t turns)`.
 type Loop = unsafe extern "C" fn(dst: *mut u8, src: *const u8, turns: u64);
 
-/// One replicate's work.
+/// The work of one replicate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoopsJob {
     /// The shared object.
     pub file: PathBuf,
-    /// What to compare.
+    /// The comparisons.
     pub comparisons: Vec<Comparison>,
-    /// Decides order and offsets.
+    /// Determines the order and the offsets.
     pub seed: u64,
-    /// Time for all of them together.
+    /// The total time for all comparisons, in milliseconds.
     pub total_ms: u64,
-    /// The logical CPU to stay on, if any.
+    /// The logical CPU to run on, if any.
     pub cpu: Option<usize>,
 }
 
-/// Loops that do the same job.
+/// Loops for the same job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Comparison {
     /// The loops' symbols.
     pub members: Vec<String>,
-    /// Bytes copied or zeroed in a turn, [`MOST_BYTES`] at most.
+    /// The bytes copied or zeroed per iteration, at most [`MOST_BYTES`].
     pub size: u32,
-    /// True if a turn zeroes, false if it copies.
+    /// Whether an iteration zeroes rather than copies.
     pub zeroes: bool,
 }
 
-/// The largest job of a turn.
+/// The maximum bytes of an iteration.
 pub const MOST_BYTES: u32 = 1024;
 
-/// What came of a comparison in one replicate.
+/// The outcome of a comparison in one replicate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Compared {
-    /// Ticks per turn, by round and member.
+    /// Ticks per iteration, by round and member.
     Rounds(Vec<Vec<f64>>),
-    /// Why nothing was timed.
+    /// The reason that nothing was timed.
     Refused(String),
 }
 
-/// A batch lasts so long: short enough for a quiet moment, long enough that the clock's steps do not show.
+/// The length of a batch: short enough to avoid interruptions, long enough that the clock's resolution is
+/// negligible.
 const BATCH_NS: f64 = 3_000.0;
-/// Maximum rounds of a comparison in a replicate.
+/// The range of rounds of a comparison in a replicate.
 const ROUNDS: std::ops::Range<usize> = 8..64;
-/// Bytes looked at on either side of what may be written.
+/// The number of checked bytes on either side of those that may be written.
 const AROUND: usize = 64;
 
-/// Does the job and hands over what came of each comparison, by its index.
+/// Runs the job and passes on the outcome of each comparison, by its index.
 pub fn run(job: &LoopsJob, status: &StatusPage, send: &mut dyn FnMut(usize, Compared)) {
-    let _measured_all_the_same = job.cpu.map(process::pin);
-    let refuse_all = |reason: String, send: &mut dyn FnMut(usize, Compared)| {
+    let _measured_even_if_not_pinned = job.cpu.map(process::pin);
+    let reject_all = |reason: String, send: &mut dyn FnMut(usize, Compared)| {
         for index in 0..job.comparisons.len() {
             send(index, Compared::Refused(reason.clone()));
         }
@@ -77,11 +79,11 @@ pub fn run(job: &LoopsJob, status: &StatusPage, send: &mut dyn FnMut(usize, Comp
     status.set(Now { phase: Phase::Load as u64, subject: u64::MAX, ..Now::default() });
     let library = match open_library(&job.file) {
         Ok(library) => library,
-        Err(error) => return refuse_all(error.to_string(), send),
+        Err(error) => return reject_all(error.to_string(), send),
     };
     let mut timing = match Timing::new(job.seed) {
         Ok(timing) => timing,
-        Err(error) => return refuse_all(error.to_string(), send),
+        Err(error) => return reject_all(error.to_string(), send),
     };
     let deadline = Instant::now() + Duration::from_millis(job.total_ms);
     for (index, comparison) in job.comparisons.iter().enumerate() {
@@ -99,7 +101,7 @@ pub fn run(job: &LoopsJob, status: &StatusPage, send: &mut dyn FnMut(usize, Comp
         };
         send(index, compared.map_or_else(Compared::Refused, Compared::Rounds));
     }
-    // A thread of the object's own may still run its code.
+    // A thread of the object may still run its code.
     std::mem::forget(library);
 }
 
@@ -108,7 +110,8 @@ fn members(library: &Library, comparison: &Comparison) -> Result<Vec<Loop>, Stri
         return Err(format!("{} bytes are more than {MOST_BYTES}", comparison.size));
     }
     let find = |symbol: &String| {
-        // SAFETY: the signature is what this module's caller compiled; the check that follows is there to find out.
+        // SAFETY: the signature is that which this module's caller compiled; the following check detects a
+        // wrong one.
         unsafe { library.get::<Loop>(symbol.as_str()) }
             .map(|found| *found)
             .map_err(|_| format!("the object has no symbol '{symbol}'"))
@@ -116,7 +119,7 @@ fn members(library: &Library, comparison: &Comparison) -> Result<Vec<Loop>, Stri
     comparison.members.iter().map(find).collect()
 }
 
-/// Two buffers, and what timing needs.
+/// Two buffers, and the state for timing.
 struct Timing {
     arena: Arena,
     rng: Xoshiro256PlusPlus,
@@ -124,7 +127,7 @@ struct Timing {
     overhead_ticks: f64,
 }
 
-/// Each buffer with its surroundings, at every offset.
+/// The size of a buffer and its surroundings, at every offset.
 const BUFFER_BYTES: usize = 4096;
 
 impl Timing {
@@ -139,7 +142,7 @@ impl Timing {
         })
     }
 
-    /// A destination and a source, each at a random offset from a line.
+    /// A destination and a source, each at a random offset from a cache line.
     fn place(&mut self) -> (*mut u8, *mut u8) {
         let random = self.rng.next_u64();
         let at = |part: usize, offset: u64| {
@@ -167,7 +170,7 @@ impl Timing {
             let (dst, src) = self.place();
             let mut round = vec![0.0; members.len()];
             for member in &order {
-                // The first turns find the code and the predictors as the others left them.
+                // The first iterations warm the code and the predictors after the other members.
                 let _warm = self.batch(members[*member], dst, src, 16);
                 round[*member] = self.batch(members[*member], dst, src, turns) / turns as f64;
             }
@@ -177,16 +180,16 @@ impl Timing {
         Ok(rounds)
     }
 
-    /// Ticks of the given number of iterations, minus the cost of the clock.
+    /// The ticks of `turns` iterations, without the cost of the clock.
     fn batch(&self, member: Loop, dst: *mut u8, src: *const u8, turns: u64) -> f64 {
         let begin = clock::start();
-        // SAFETY: `check` has seen this loop write its size at `dst` alone, and MOST_BYTES from either pointer lie
-        // within the arena: AROUND + 63 + MOST_BYTES < BUFFER_BYTES.
+        // SAFETY: `check` has verified that this loop writes only its size at `dst`, and MOST_BYTES at either
+        // pointer are within the arena: AROUND + 63 + MOST_BYTES < BUFFER_BYTES.
         unsafe { member(dst, src, turns) };
         (clock::stop().wrapping_sub(begin) as f64 - self.overhead_ticks).max(0.0)
     }
 
-    /// How many turns of the slowest member fill a batch.
+    /// The number of iterations with which the slowest member fills a batch.
     fn turns(&mut self, members: &[Loop], status: &StatusPage) -> u64 {
         let wanted = BATCH_NS * self.ticks_per_ns;
         let (dst, src) = self.place();
@@ -203,13 +206,13 @@ impl Timing {
         turns
     }
 
-    /// Runs one turn and looks at every byte it may and may not write.
+    /// Runs one iteration and checks every byte inside and around the destination.
     fn check(&mut self, member: Loop, comparison: &Comparison) -> Result<(), String> {
         let size = comparison.size as usize;
         let (dst, src) = self.place();
         let whole = size + 2 * AROUND;
-        // SAFETY: as in `batch`; with AROUND bytes before and behind, both ranges lie within the arena, which only raw
-        // pointers reach.
+        // SAFETY: as in `batch`; with AROUND bytes before and after, both ranges are within the arena, which
+        // is accessed only through raw pointers.
         let (before, source, after) = unsafe {
             for at in 0..whole {
                 dst.sub(AROUND).add(at).write_volatile(0xa5 ^ at as u8);
@@ -221,12 +224,12 @@ impl Timing {
             (before, source, copy(dst))
         };
         let inside = AROUND..AROUND + size;
-        let right = |at: usize| match (inside.contains(&at), comparison.zeroes) {
+        let expected = |at: usize| match (inside.contains(&at), comparison.zeroes) {
             (false, _) => before[at],
             (true, true) => 0,
             (true, false) => source[at],
         };
-        match (0..whole).find(|at| after[*at] != right(*at)) {
+        match (0..whole).find(|at| after[*at] != expected(*at)) {
             Some(at) => Err(format!("writes a wrong byte at {}", at as i64 - AROUND as i64)),
             None => Ok(()),
         }
@@ -241,7 +244,7 @@ mod tests {
     /// 40 bytes are readable at `src` and writable at `dst`.
     unsafe extern "C" fn copies(dst: *mut u8, src: *const u8, turns: u64) {
         for _ in 0..turns {
-            // SAFETY: 40 bytes, which the caller gives on both sides.
+            // SAFETY: 40 bytes, which the caller provides on both sides.
             unsafe { std::hint::black_box(dst).copy_from(src, 40) };
         }
     }
@@ -249,7 +252,7 @@ mod tests {
     /// # Safety
     /// 39 bytes are readable at `src` and writable at `dst`.
     unsafe extern "C" fn forgets_one(dst: *mut u8, src: *const u8, _turns: u64) {
-        // SAFETY: 39 bytes, which the caller gives on both sides.
+        // SAFETY: 39 bytes, which the caller provides on both sides.
         unsafe { std::hint::black_box(dst).copy_from(src, 39) };
     }
 
@@ -263,25 +266,25 @@ mod tests {
         let mut timing = Timing::new(1).expect("memory");
         let rounds = timing
             .compare(&comparison(40, false), &[copies, copies], Duration::ZERO, &status)
-            .expect("right loops");
-        assert_eq!(rounds.len(), ROUNDS.start, "what a replicate gets without any time");
+            .expect("correct loops");
+        assert_eq!(rounds.len(), ROUNDS.start, "the minimum without any time");
         assert!(rounds.iter().all(|round| round.len() == 2 && round.iter().all(|ticks| *ticks > 0.0)));
     }
 
     #[test]
-    fn what_does_not_do_its_job_is_not_timed() {
+    fn loops_that_fail_the_check_are_not_timed() {
         let status = StatusPage::create().expect("a page");
         let mut timing = Timing::new(1).expect("memory");
-        let mut refusal = |comparison, member: Loop| {
+        let mut rejection = |comparison, member: Loop| {
             timing.compare(&comparison, &[copies, member], Duration::ZERO, &status).expect_err("wrong")
         };
-        assert!(refusal(comparison(40, false), forgets_one).contains("'other' writes a wrong byte at 39"));
-        assert!(refusal(comparison(39, false), copies).contains("'one' writes a wrong byte at 39"));
-        assert!(refusal(comparison(40, true), copies).contains("wrong byte at 0"));
+        assert!(rejection(comparison(40, false), forgets_one).contains("'other' writes a wrong byte at 39"));
+        assert!(rejection(comparison(39, false), copies).contains("'one' writes a wrong byte at 39"));
+        assert!(rejection(comparison(40, true), copies).contains("wrong byte at 0"));
     }
 
     #[test]
-    fn an_object_that_is_not_there_refuses_every_comparison() {
+    fn a_missing_object_rejects_every_comparison() {
         let status = StatusPage::create().expect("a page");
         let job = LoopsJob {
             file: "/nonexistent/loops.so".into(),
@@ -290,11 +293,11 @@ mod tests {
             total_ms: 1,
             cpu: None,
         };
-        let mut refused = 0;
+        let mut rejected = 0;
         run(&job, &status, &mut |_, compared| {
-            refused +=
+            rejected +=
                 u32::from(matches!(compared, Compared::Refused(reason) if reason.contains("loops.so")));
         });
-        assert_eq!(refused, 2);
+        assert_eq!(rejected, 2);
     }
 }

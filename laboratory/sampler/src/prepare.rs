@@ -1,18 +1,18 @@
-//! Making the caches' state before a batch.
+//! Establishes the cache state before a batch.
 
 use super::loops::Call;
 use super::workload::Operand;
 
-/// Bytes of a cache line.
+/// The bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
 /// Reads every line of `len` bytes at `base`; writes it back unchanged if `write`.
 ///
 /// # Safety
-/// `base` must be valid for reads (and writes) of `len` bytes that nothing else uses now.
+/// `base` must be valid for reads (and writes) of `len` bytes that nothing else is using.
 pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
     for at in (0..len).step_by(LINE) {
-        // SAFETY: at < len. Volatile: the access is the point.
+        // SAFETY: at < len. Volatile, to keep the access.
         unsafe {
             let byte = base.add(at).read_volatile();
             if write {
@@ -22,10 +22,10 @@ pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
     }
 }
 
-/// Flushes every line of the operand that the calls touch, and waits for it.
+/// Flushes every line of the operand that the calls touch, and waits for completion.
 ///
 /// # Safety
-/// Every call's range from `base` on must be mapped.
+/// Every call's range, relative to `base`, must be mapped.
 pub unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -36,7 +36,7 @@ pub unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
             let first = start as usize & !(LINE - 1);
             let end = start as usize + call.len as usize;
             for line in (first..end).step_by(LINE) {
-                // SAFETY: a line of a mapped range; flushing changes no contents.
+                // SAFETY: a line of a mapped range; flushing does not change contents.
                 unsafe { flush_line(line as *const u8, optimised) };
             }
         }
@@ -52,7 +52,7 @@ pub unsafe fn flush(base: *const u8, calls: &[Call], pick: fn(&Call) -> u32) {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn flush_line(line: *const u8, optimised: bool) {
-    // SAFETY: the caller gives an address in a mapped line, and `optimised` only where the CPU has CLFLUSHOPT.
+    // SAFETY: the caller gives an address in a mapped line, and `optimised` only if the CPU has CLFLUSHOPT.
     unsafe {
         if optimised {
             core::arch::asm!("clflushopt [{line}]", line = in(reg) line, options(nostack, preserves_flags));
@@ -65,7 +65,7 @@ unsafe fn flush_line(line: *const u8, optimised: bool) {
 /// The base of the window that batch number `batch` of an operand uses.
 pub(crate) fn window_base(start: *mut u8, operand: &Operand, batch: usize) -> *mut u8 {
     match operand.hot_percent {
-        // The hot slot stays where it is; the calls on the others are shifted one by one.
+        // The hot slot is not moved; the calls on other slots are shifted individually.
         Some(_) => start,
         None => start.wrapping_add(operand.shift(batch)),
     }

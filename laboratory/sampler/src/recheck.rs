@@ -1,4 +1,4 @@
-//! After the timing: what was timed must still be what was verified.
+//! Checks after the timing that the timed routines still behave as verified.
 
 use super::Bench;
 use super::loops::{self, Batch, Follow};
@@ -10,8 +10,9 @@ use carryline_verification::status::{Now, Phase, StatusPage};
 use rand_core::Rng;
 
 impl Bench<'_> {
-    /// Calls every member once more on the arguments of its last batch and compares with the reference: what was
-    /// timed must still be what was verified. Returns the indices of members that now answer wrong.
+    /// Calls every member once more with the arguments of its last batch and compares with the reference: the
+    /// timed routine must still be the verified one. Returns the indices of members that now give wrong
+    /// results.
     pub fn recheck(&mut self, status: &StatusPage) -> Vec<usize> {
         let mut wrong = Vec::new();
         let call = self.fixed_call().unwrap_or(self.calls[0]);
@@ -26,10 +27,10 @@ impl Bench<'_> {
             detail: 4 * call.len,
             ..Now::default()
         };
-        // The reference takes a byte at a time: once for all members.
+        // The reference processes one byte at a time: once for all members.
         let unseeded = matches!(self.family, Family::Checksum | Family::CopyChecksum).then(|| {
             status.set(now(u64::MAX));
-            // SAFETY: a call's source, inside its arena; nothing writes it while the slice lives.
+            // SAFETY: a call's source, inside its arena; nothing writes it while the slice exists.
             folded_sum(unsafe { std::slice::from_raw_parts(src, len) }, 0)
         });
         for member in 1..self.members.len() {
@@ -38,7 +39,7 @@ impl Bench<'_> {
             let sum = unseeded.map_or(0, |sum| with_seed(sum, seed));
             let landing = &self.members[member].landing;
             // SAFETY: the same arguments as in a batch, inside the arenas; nothing else uses them.
-            if !unsafe { still_right(landing, self.family, dst, src, len, (seed, sum)) } {
+            if !unsafe { is_still_correct(landing, self.family, dst, src, len, (seed, sum)) } {
                 wrong.push(member - 1);
             }
             forked::exit_if_child();
@@ -52,13 +53,13 @@ impl Bench<'_> {
         wrong
     }
 
-    /// A message's sum, segment by segment, against the reference's over the joined bytes.
+    /// Compares a message's sum, segment by segment, with the reference's over the joined bytes.
     fn recheck_messages(&self) -> Vec<usize> {
         let segments = self.condition.segments.len();
         let mut joined = Vec::new();
         for call in &self.calls[..segments] {
             let start = self.src_start.wrapping_add(call.src as usize);
-            // SAFETY: a call's source lies inside the source arena, which nothing writes now.
+            // SAFETY: a call's source is inside the source arena, which nothing is writing.
             joined.extend_from_slice(unsafe { std::slice::from_raw_parts(start, call.len as usize) });
         }
         let expected = folded_sum(&joined, 0);
@@ -75,7 +76,8 @@ impl Bench<'_> {
             placement: 0,
         };
         let is_wrong = |member: &usize| {
-            // SAFETY: calls of this bench's own list; the routine is verified, and sums, as only such have segments.
+            // SAFETY: calls of this bench's own list; the routine is verified, and sums, since only such
+            // families have segments.
             let sum = unsafe { loops::message_sum_of(&self.members[*member].landing, &batch) };
             sum != expected
         };
@@ -83,7 +85,7 @@ impl Bench<'_> {
     }
 }
 
-/// The folded sum onto a seed, from that onto zero: zero only where both are.
+/// The folded sum with a seed, from the one with seed zero: zero only if both are.
 fn with_seed(unseeded: u16, seed: u32) -> u16 {
     let mut sum = u64::from(unseeded) + u64::from(seed);
     while sum >> 16 != 0 {
@@ -97,11 +99,11 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(4096).all(|chunk| chunk.iter().fold(0, |any, byte| any | byte) == 0)
 }
 
-/// Calls a routine once and compares what it did with the reference. It sums onto `seed`, and is to find `wanted`.
+/// Calls a routine once and compares its effects with the reference. With `seed`, its sum must be `wanted`.
 ///
 /// # Safety
-/// The arguments must be within the routine's contract, and the buffers not shared.
-unsafe fn still_right(
+/// The arguments must meet the routine's contract, and the buffers must not be shared.
+unsafe fn is_still_correct(
     landing: &Landing,
     family: Family,
     dst: *mut u8,
@@ -110,14 +112,16 @@ unsafe fn still_right(
     (seed, wanted): (u32, u16),
 ) -> bool {
     if family.writes() {
-        // SAFETY: len mapped bytes of ours.
+        // SAFETY: len mapped bytes that we own.
         unsafe { dst.write_bytes(0xa5, len) };
     }
-    // SAFETY: the arguments are within the contract, says the caller.
+    // SAFETY: the arguments meet the contract, by the caller's contract.
     let sum = unsafe { loops::call(landing, dst, src, len, seed) };
-    // SAFETY: len mapped bytes of ours, which nothing writes from here on; the two buffers are distinct.
+    // SAFETY: len mapped bytes that we own and that nothing writes from here on; the two buffers are
+    // distinct.
     let source = || unsafe { std::slice::from_raw_parts(src, len) };
-    // SAFETY: len mapped bytes of ours, which nothing writes from here on; the two buffers are distinct.
+    // SAFETY: len mapped bytes that we own and that nothing writes from here on; the two buffers are
+    // distinct.
     let destination = || unsafe { std::slice::from_raw_parts(dst, len) };
     let sums = || carryline::checksum::fold(sum) == wanted;
     match family {
@@ -133,18 +137,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_added_afterwards_is_the_references_seed() {
+    fn a_seed_added_later_gives_the_reference_s_sum() {
         let messages: [&[u8]; 5] = [&[], &[0; 8], &[0xff; 8], &[0xff, 0xff, 0xff, 0xfe, 1], b"packet"];
         for message in messages {
             for seed in [0, 1, 0xffff, 0x1_0000, 0xffff_0000, u32::MAX] {
-                let at_once = folded_sum(message, seed);
-                assert_eq!(with_seed(folded_sum(message, 0), seed), at_once, "{message:?} {seed:#x}");
+                let direct = folded_sum(message, seed);
+                assert_eq!(with_seed(folded_sum(message, 0), seed), direct, "{message:?} {seed:#x}");
             }
         }
     }
 
     #[test]
-    fn one_byte_anywhere_is_seen() {
+    fn any_nonzero_byte_is_detected() {
         let mut bytes = vec![0; 3 * 4096 + 5];
         assert!(is_zero(&bytes) && is_zero(&[]));
         for at in [0, 4095, 4096, 2 * 4096 + 7, 3 * 4096 + 4] {

@@ -1,8 +1,8 @@
-//! What ran: the facts that a result is labelled with, gathered while the calls are drawn.
+//! Facts about the calls that ran, for labelling a result; collected while the calls are drawn.
 
 use super::Bench;
-use super::company::Company;
 use super::loops::Call;
+use super::streamer::Streamer;
 use super::workload::{Layout, Operand};
 use carryline_results::Observed;
 
@@ -17,9 +17,9 @@ pub(super) struct Seen {
     pub(super) dst_alignments: u64,
     pub(super) src_alignments: u64,
     pub(super) sizes: [u64; 64],
-    /// Calls whose buffers lie 1 to 63 bytes apart modulo a page.
+    /// Calls whose buffers are 1 to 63 bytes apart modulo a page.
     pub(super) near: u64,
-    /// Buffers of mixed operands, and how many of them were the hot one.
+    /// The number of buffers of mixed operands, and how many of them were hot.
     pub(super) mixed: [u64; 2],
 }
 
@@ -59,7 +59,7 @@ impl Seen {
             if reads {
                 self.src_alignments |= 1 << (call.src % 64);
             }
-            // Sizes up to 4095 are distinguished; larger ones share the last bit.
+            // Sizes up to 4095 are counted individually; larger ones share the last bit.
             let size = call.len.min(4095) as usize;
             self.sizes[size / 64] |= 1 << (size % 64);
         }
@@ -67,7 +67,7 @@ impl Seen {
 }
 
 impl Bench<'_> {
-    /// What ran, for labelling the result.
+    /// Facts about the calls that ran, for labelling the result.
     #[must_use]
     pub fn observed(&self) -> Observed {
         let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
@@ -101,12 +101,13 @@ impl Bench<'_> {
                 None => seen.near as f64 / seen.drawn.max(1) as f64,
             }),
             hot_share: (seen.mixed[0] > 0).then(|| seen.mixed[1] as f64 / seen.mixed[0] as f64),
-            beside_bytes: self.company.as_ref().map(Company::bytes),
+            beside_bytes: self.streamer.as_ref().map(Streamer::bytes),
         }
     }
 }
 
-/// True if the two buffers of a call lie 1 to 63 bytes apart modulo a page. Operands begin with a page.
+/// Whether the two buffers of a call are 1 to 63 bytes apart modulo a page. Operands start at a page
+/// boundary.
 fn is_near(call: &Call) -> bool {
     let apart = call.dst.wrapping_sub(call.src) % 4096;
     (1..64).contains(&apart) || apart > 4096 - 64

@@ -1,4 +1,4 @@
-//! What a batch does about a routine that verification let through and that forks after all.
+//! A batch with a routine that passed verification but forks when timed.
 
 use super::*;
 use carryline_variants::Routine;
@@ -7,12 +7,12 @@ use carryline_verification::{Depth, prove};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 const TIMED: i32 = -1;
-/// 0 while the routine is verified, [`TIMED`] before it is timed, then the child's number.
+/// 0 while the routine is verified, [`TIMED`] before it is timed, then the child's id.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn forks_when_timed(dst: *mut u8, len: usize) {
     if CHILD.load(Ordering::Relaxed) == TIMED {
-        // SAFETY: the child does what is left of a batch and ends.
+        // SAFETY: the child makes the remaining calls of a batch and exits.
         CHILD.store(unsafe { libc::fork() }, Ordering::Relaxed);
     }
     // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
@@ -20,10 +20,10 @@ extern "C" fn forks_when_timed(dst: *mut u8, len: usize) {
 }
 
 #[test]
-fn a_child_does_not_outlive_the_batch() {
+fn children_do_not_outlive_the_batch() {
     let subject = Subject::of_routine("test", Routine::Zero(forks_when_timed));
     let status = StatusPage::create().expect("a page");
-    let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a right routine");
+    let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a correct routine");
     let condition = Condition::plain(64);
     let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
     let mut buffers = Buffers::new(1);
@@ -34,7 +34,7 @@ fn a_child_does_not_outlive_the_batch() {
     bench.round(&mut Round::of(1), None, &status);
     let child = CHILD.load(Ordering::Relaxed);
     if child == 0 {
-        // SAFETY: the child has come too far, and ends.
+        // SAFETY: the child should have exited earlier; this ends it.
         unsafe { libc::_exit(9) };
     }
     assert!(child > 0, "it forked");

@@ -1,10 +1,11 @@
-//! From a condition to buffers and call lists: where the operands of each call lie, and how much is walked before a
-//! line comes round again.
+//! Derives buffers and call lists from a condition: the positions of each call's operands, and how much
+//! memory is used before a line is used again.
 //!
-//! An operand has `slots`, each wide enough for the largest call. A hot operand has one. A cold one has enough that
-//! no line is used twice in a batch; with the arena method the slots fill a region too large to cache and each batch
-//! takes the next window of it. Within a slot a cold buffer starts at a random line, so that calls do not all compete
-//! for the same cache sets. A mixed operand has a hot slot, followed by those of an arena.
+//! An operand has `slots`, each wide enough for the largest call. A hot operand has one. A cold one has
+//! enough that no line is used twice in a batch; with the arena method, the slots fill a region too large to
+//! cache, and each batch takes the next window of it. Within a slot, a cold buffer starts at a random line,
+//! so that calls do not all compete for the same cache sets. A mixed operand has a hot slot, followed by
+//! those of an arena.
 
 use super::loops::Call;
 use super::{LEAST_LIST, limits};
@@ -15,57 +16,58 @@ use carryline_statistics::below;
 use carryline_variants::Family;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// One operand's place in its arena.
+/// The layout of one operand in its arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Operand {
-    /// Bytes from slot to slot; a multiple of the page size.
+    /// The distance between slots in bytes; a multiple of the page size.
     pub stride: usize,
-    /// Slots in all.
+    /// The number of slots.
     pub slots: usize,
-    /// Slots that one batch of twice the calls may use.
+    /// The number of slots that one batch with twice the calls may use.
     pub window: usize,
-    /// True if its lines are made cold.
+    /// Whether its lines are made cold.
     pub cold: bool,
-    /// How often a call gets the hot slot, the first, in percent: the others are then the arena's.
+    /// The probability, in percent, that a call gets the first, hot slot; the other slots are the arena's.
     pub hot_percent: Option<u8>,
-    /// True if successive batches use windows far from each other.
+    /// Whether successive batches use windows far from each other.
     pub scattered: bool,
-    /// Where in its slot a buffer begins.
+    /// The start of a buffer within its slot.
     pub place: Place,
 }
 
-/// About 0.38 of `count`, and without a common divisor: steps of it reach every number below `count` before one again.
+/// About 0.38 of `count`, without a common divisor: repeated steps visit every number below `count` before
+/// repeating one.
 fn far_step(count: usize) -> usize {
-    let divides = |a: usize, b: usize| {
+    let share_a_divisor = |a: usize, b: usize| {
         let (mut a, mut b) = (a, b);
         while b > 0 {
             (a, b) = (b, a % b);
         }
         a > 1
     };
-    (count * 3 / 8 + 1..).find(|step| !divides(*step, count)).unwrap_or(1)
+    (count * 3 / 8 + 1..).find(|step| !share_a_divisor(*step, count)).unwrap_or(1)
 }
 
-/// Where in its slot a buffer begins.
+/// The start of a buffer within its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// So many bytes past a line or page boundary.
+    /// This many bytes after a line or page boundary.
     At(u16),
     /// Anywhere in the slot's first page.
     Page,
     /// In the slot's first line if hot; in any line of its first page if cold.
     Line,
-    /// Such that it ends with the slot. An empty one begins at the slot's last byte.
+    /// Ends with the slot. An empty buffer starts at the slot's last byte.
     End,
 }
 
 impl Operand {
-    /// Bytes of the arena, room for a random start page included.
+    /// The bytes of the arena, including room for a random start page.
     pub fn bytes(&self) -> usize {
         self.stride * (self.slots + usize::from(self.hot_percent.is_some())) + START_PAGES * PAGE
     }
 
-    /// Where a call of `len` bytes begins in a slot, if that does not depend on chance.
+    /// The start of a call of `len` bytes in a slot, if it is not random.
     pub fn fixed_offset(&self, len: u64) -> Option<u32> {
         match self.place {
             Place::At(offset) => Some(u32::from(offset)),
@@ -74,8 +76,8 @@ impl Operand {
         }
     }
 
-    /// Bytes that calls of up to `largest` bytes touch in all its slots together. In a hot slot with offsets from the
-    /// whole page that is a page more than the call.
+    /// The bytes that calls of up to `largest` bytes touch in all its slots. For a hot slot with offsets from
+    /// the whole page, this is a page more than the call.
     pub fn footprint(&self, largest: u64) -> u64 {
         let drawn = match self.place {
             Place::Page if !self.cold => PAGE as u64,
@@ -84,13 +86,14 @@ impl Operand {
         (largest + drawn) * self.slots as u64
     }
 
-    /// How many windows there are.
+    /// The number of windows.
     pub fn windows(&self) -> usize {
         (self.slots / self.window).max(1)
     }
 
-    /// By how much the calls of batch number `batch` lie behind those of the first: they use the next window, or one far
-    /// from the last where calls are to be isolated, so that a prefetcher does not anticipate them.
+    /// The distance from the calls of the first batch to those of batch number `batch`, which use the next
+    /// window. If calls are to be isolated, the window is far from the last, so that a prefetcher does not
+    /// anticipate it.
     pub fn shift(&self, batch: usize) -> usize {
         let windows = self.windows();
         let window =
@@ -98,46 +101,47 @@ impl Operand {
         window * self.window * self.stride
     }
 
-    /// Whether a call at that offset uses the hot slot of a mixed operand.
+    /// Whether a call at this offset uses the hot slot of a mixed operand.
     pub fn is_hot_slot(&self, offset: u32) -> bool {
         self.hot_percent.is_some() && (offset as usize) < self.stride
     }
 }
 
-/// Pages by which an operand's start varies from process to process.
+/// The number of pages by which an operand's start varies between processes.
 pub(crate) const START_PAGES: usize = 16;
 const PAGE: usize = 4096;
-/// Calls in a batch of a list, at most: 11 KiB of arguments, and 22 for a double batch, so that they stay beside the data in
-/// L1; enough for the shortest calls to make a batch of a microsecond.
+/// The maximum number of calls in a batch from a list: 11 KiB of arguments, and 22 for a double batch, so
+/// that they fit into L1 with the data; enough for a batch of the shortest calls to last a microsecond.
 pub(crate) const LIST_CALLS: usize = 704;
-/// Calls in a batch with cold operands, at most.
+/// The maximum number of calls in a batch with cold operands.
 const COLD_CALLS: usize = 256;
 
-/// A condition laid out: how large the buffers are and how many calls a batch can have.
+/// The layout of a condition: the sizes of the buffers and the number of calls in a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub dst: Option<Operand>,
     pub src: Option<Operand>,
-    /// Largest size of a call.
+    /// The size of the largest call.
     pub largest: u64,
-    /// Most calls of a batch (the double batch has twice as many).
+    /// The maximum number of calls in a batch (double batches have twice as many).
     pub most_calls: usize,
-    /// Whether every batch has [`Layout::most_calls`], whatever time there is: a cold one, in which a call's time depends
-    /// on how many misses went before.
+    /// Whether every batch has [`Layout::most_calls`], however much time there is: for cold batches, in which
+    /// a call's time depends on the number of misses before it.
     pub stated: bool,
-    /// Whether a batch of twice the calls means the same (not when one call fills the arena, or is to be by itself).
+    /// Whether a batch with twice the calls is equivalent (false if one call fills the arena, or must be
+    /// isolated).
     pub doubles: bool,
-    /// True if the arguments of all calls are alike.
+    /// Whether the arguments of all calls are the same.
     pub uniform: bool,
-    /// How many calls earlier the result that is read was written.
+    /// How many calls earlier the destination that is read was written.
     pub lag: usize,
-    /// After how many calls the arguments start again, in the same order for every batch; `None` where they are drawn
-    /// anew for every round and shuffled for every batch.
+    /// The number of calls after which the arguments repeat, in the same order for every batch; `None` if
+    /// they are drawn anew for every round and shuffled for every batch.
     pub period: Option<usize>,
 }
 
 impl Layout {
-    /// Lays a condition out.
+    /// Lays out a condition.
     pub fn new(family: Family, condition: &Condition, caches: &CacheSizes) -> Layout {
         let segments = condition.segments.len().max(1);
         let (largest, mean) = if condition.segments.is_empty() {
@@ -163,13 +167,13 @@ impl Layout {
         let any_cold = !condition.cache.is_hot();
         let single = condition.cache.batch == ColdBatch::Single;
         let period = condition.sizes.period.filter(|_| condition.can_repeat()).map(|period| period as usize);
-        // Room for the buffer, for an offset of up to a page, and for a random line of a page.
+        // Room for the buffer, an offset of up to a page, and a random line of a page.
         let stride = |cold: bool| {
             let lines = if cold { PAGE } else { 0 };
             (largest as usize).saturating_add(usize::from(Offsets::MOST) + 1 + lines).next_multiple_of(PAGE)
         };
-        // What a batch touches stays within half the second level: else the write-backs of a batch's first calls fall
-        // into its last ones, and a longer batch costs more per call.
+        // A batch touches at most half of the second-level cache: otherwise the write-backs of its first
+        // calls would overlap its last ones, and longer batches would take longer per call.
         let buffers_fitting = (caches.l2 as f64 / 2.0 / mean.max(64.0)).max(1.0) as usize;
         let most_calls = if let Some(period) = period {
             period
@@ -217,14 +221,14 @@ impl Layout {
         }
     }
 
-    /// Bytes that the calls touch when the operands are hot.
+    /// The bytes that the calls touch if the operands are hot.
     pub fn hot_bytes(&self) -> u64 {
         self.dst.iter().chain(&self.src).map(|operand| operand.footprint(self.largest)).sum()
     }
 }
 
-/// Bytes of the buffers that a worker has when it has measured all of these cells, and the limits of their levels: it keeps
-/// one buffer of each kind, as large as any cell needs it.
+/// The bytes of a worker's buffers after measuring all of these cells and the limits of their levels: it
+/// keeps one buffer of each kind, as large as any cell needs.
 #[must_use]
 pub fn memory_bytes<'c>(
     cells: impl IntoIterator<Item = (Family, &'c Condition)>,
@@ -250,13 +254,14 @@ pub fn memory_bytes<'c>(
     dst + src + evict + victim + stream
 }
 
-/// Bytes that one member of a comparison processes at least in a worker, however little time there is: a batch to learn
-/// its speed, three rounds of which one has batches of twice the calls, and once more compared with the reference.
+/// The minimum bytes that one member of a comparison processes in a worker, however little time there is: a
+/// batch to measure its speed, three rounds, one of them with double batches, and a comparison with the
+/// reference.
 #[must_use]
 pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -> u64 {
     const BATCHES: u64 = 4;
     const DOUBLED: u64 = 5;
-    // Filled, called, compared.
+    // Fill, call, compare.
     const RECHECK: u64 = 3;
     let layout = Layout::new(family, condition, caches);
     let calls = match (layout.stated, layout.uniform) {
@@ -269,8 +274,8 @@ pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -
     layout.largest.saturating_mul(calls * batches + RECHECK) + evicted * BATCHES
 }
 
-/// The cache level that a cell's operands come from: the nearest that holds them when hot, [`Level::Memory`] when cold,
-/// [`Level::Mixed`] where some are here and some there.
+/// The cache level that a cell's operands come from: the nearest that holds them when hot, [`Level::Memory`]
+/// when cold, [`Level::Mixed`] if they vary.
 #[must_use]
 pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> Level {
     match condition.cache.method {
@@ -280,7 +285,7 @@ pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> L
     }
 }
 
-/// Fills `calls` with fresh arguments. Allocates nothing.
+/// Fills `calls` with new random arguments, without allocating.
 pub(crate) fn draw_calls(
     layout: &Layout,
     condition: &Condition,
@@ -320,7 +325,7 @@ fn offset(operand: &Operand, index: usize, len: u64, rng: &mut Xoshiro256PlusPlu
         None => index % operand.window,
     };
     let inside = match (operand.place, operand.fixed_offset(len)) {
-        // A fixed offset of a line or more is meant relative to a page; a smaller one within a line.
+        // A fixed offset of a line or more is relative to a page; a smaller one is relative to a line.
         (Place::At(offset), _) if !hot && offset < 64 => below(rng, PAGE / 64) * 64 + usize::from(offset),
         (Place::Line, _) if hot => below(rng, 64),
         (Place::Page | Place::Line, _) => below(rng, PAGE),
@@ -329,7 +334,7 @@ fn offset(operand: &Operand, index: usize, len: u64, rng: &mut Xoshiro256PlusPlu
     (slot * operand.stride + inside) as u32
 }
 
-/// An offset of a page that is 1 to 63 bytes above or below another, modulo the page.
+/// An offset in a page that is 1 to 63 bytes above or below another, modulo the page.
 fn beside(offset: u32, rng: &mut Xoshiro256PlusPlus) -> u32 {
     let most = usize::from(Offsets::ALIAS_MOST);
     let drawn = below(rng, 2 * most);

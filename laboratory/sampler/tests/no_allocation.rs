@@ -1,4 +1,4 @@
-//! The sampler allocates nothing inside a round: an allocator that counts watches whole rounds of every kind.
+//! Checks with a counting allocator that the sampler does not allocate inside rounds of any kind.
 
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
@@ -18,16 +18,19 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: hands everything to the system's allocator unchanged; counting touches a thread-local integer alone.
+// SAFETY: passes everything to the system's allocator unchanged; counting only changes a thread-local
+// integer.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`, which is also the system's allocator's.
+        // SAFETY: the caller meets the contract of `GlobalAlloc::alloc`, which is also the system
+        // allocator's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller gives a pointer from `alloc`, so from the system's allocator, with its layout.
+        // SAFETY: the caller passes a pointer from `alloc`, hence from the system's allocator, with its
+        // layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -36,7 +39,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 #[test]
-fn a_round_allocates_nothing() {
+fn rounds_do_not_allocate() {
     let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 4 << 20 };
     let status = StatusPage::create().expect("a page");
     for family in Family::ALL {
@@ -45,7 +48,7 @@ fn a_round_allocates_nothing() {
             .filter(|variant| matches!(variant.role, Role::Ours | Role::Baseline))
             .map(|variant| Subject::of_variant(variant))
             .collect();
-        let proved: Vec<_> = subjects
+        let verified: Vec<_> = subjects
             .iter()
             .enumerate()
             .map(|(index, subject)| match prove(subject, Depth::Replicate, 1, &status, index as u64) {
@@ -53,7 +56,7 @@ fn a_round_allocates_nothing() {
                 Err(failure) => panic!("{}: {failure}", subject.id()),
             })
             .collect();
-        let members: Vec<_> = proved.iter().zip(0..).collect();
+        let members: Vec<_> = verified.iter().zip(0..).collect();
         for (sizes, offsets, cache, dependence) in [
             ("1500", "0", "hot", "independent"),
             ("1..1500", "random", "hot", "chained"),
@@ -89,7 +92,7 @@ fn a_round_allocates_nothing() {
             assert!(bench.recheck(&status).is_empty());
         }
     }
-    // The watch itself works.
+    // The counter itself works.
     let before = ALLOCATIONS.with(Cell::get);
     std::hint::black_box(Vec::<u8>::with_capacity(100));
     assert!(ALLOCATIONS.with(Cell::get) > before);

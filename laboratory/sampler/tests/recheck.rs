@@ -1,4 +1,4 @@
-//! A routine that is right when it is verified and wrong afterwards is found out after the timing.
+//! A routine that is correct when verified and wrong afterwards is detected after the timing.
 
 use carryline_conditions::Condition;
 use carryline_machine::environment::CacheSizes;
@@ -23,20 +23,20 @@ unsafe extern "C" fn turncoat(data: *const u8, len: usize, seed: u32) -> u32 {
     };
     // SAFETY: the caller's contract is this routine's.
     let sum = unsafe { right(data, len, seed) };
-    // A carry that gets lost, as if one instruction had been overwritten.
+    // A lost carry, as if an instruction had been overwritten.
     if CORRUPT.load(Ordering::Relaxed) { sum.wrapping_sub(1) } else { sum }
 }
 
 #[test]
-fn what_was_proved_and_then_corrupted_is_reported() {
+fn routines_corrupted_after_verification_are_reported() {
     let subject = Subject::of_routine("turncoat", Routine::Checksum(turncoat));
     let honest = Subject::of_variant(find(Family::Checksum, "adc_1_stream").expect("in the collection"));
     let status = StatusPage::create().expect("a page");
-    let proved = [&honest, &subject].map(|subject| match prove(subject, Depth::Replicate, 1, &status, 0) {
+    let verified = [&honest, &subject].map(|subject| match prove(subject, Depth::Replicate, 1, &status, 0) {
         Ok((verified, _)) => verified,
         Err(failure) => panic!("{}: {failure}", subject.id()),
     });
-    let members: Vec<_> = proved.iter().zip(0..).collect();
+    let members: Vec<_> = verified.iter().zip(0..).collect();
     let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 4 << 20 };
     for (condition, name) in [
         (Condition::plain(1500), "one buffer"),

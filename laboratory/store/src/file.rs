@@ -1,7 +1,7 @@
-//! The file before SQLite touches it.
+//! Inspects the file before SQLite opens it.
 //!
-//! Merely opening a database in WAL mode makes files beside it and may write to it. What is not ours, or is from
-//! the future, must stay as it is, so the first look reads the header with plain reads.
+//! Merely opening a database in WAL mode creates files beside it and may write to it. Files of other programs
+//! or newer versions must not change, so the header is first checked with plain reads.
 
 use super::StoreError;
 use std::fs::File;
@@ -9,17 +9,17 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The schema's version, kept as `PRAGMA user_version`. Version 1 had the same tables, with rounds that do not say
-/// whether cycles were counted.
+/// The schema version, stored as `PRAGMA user_version`. Version 1 had the same tables; its rounds do not
+/// state whether cycles were counted.
 pub(super) const SCHEMA: i32 = 2;
 
-/// "CLin", kept as `PRAGMA application_id`.
+/// "CLin", stored as `PRAGMA application_id`.
 pub(super) const APPLICATION_ID: u32 = 0x434c_696e;
 
 const HEADER_BYTES: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Refuses what is not ours to open. A missing or empty file is ours to make.
+/// Rejects files that are not stores. A missing or empty file may become one.
 pub(super) fn inspect(path: &Path) -> Result<(), StoreError> {
     let open =
         |source: std::io::Error| StoreError::Open { path: path.to_owned(), reason: source.to_string() };
@@ -49,7 +49,7 @@ pub(super) fn inspect(path: &Path) -> Result<(), StoreError> {
     whole(path, &header)
 }
 
-/// Refuses other programs' databases and those of a newer schema.
+/// Rejects other programs' databases and those with a newer schema.
 pub(super) fn known(path: &Path, version: i32, application_id: u32) -> Result<(), StoreError> {
     if application_id != APPLICATION_ID {
         return Err(StoreError::NotAStore { path: path.to_owned(), application_id });
@@ -64,7 +64,7 @@ pub(super) fn known(path: &Path, version: i32, application_id: u32) -> Result<()
     Ok(())
 }
 
-/// Refuses a file that is shorter than its header says, unless a write-ahead log may hold the rest.
+/// Rejects a file shorter than its header states, unless a write-ahead log may hold the rest.
 fn whole(path: &Path, header: &[u8; HEADER_BYTES]) -> Result<(), StoreError> {
     let page_bytes = match u64::from(number_at(header, 16) >> 16) {
         1 => 65_536,
@@ -72,11 +72,12 @@ fn whole(path: &Path, header: &[u8; HEADER_BYTES]) -> Result<(), StoreError> {
     };
     let expected = u64::from(number_at(header, 28)) * page_bytes;
     let mut length = 0;
-    // With a journal beside it, a crash cut off the transaction that made the store; SQLite rolls it back.
+    // If there is a journal, a crash interrupted the transaction that created the store; SQLite rolls it
+    // back.
     if beside(path, "-journal").metadata().is_ok_and(|journal| journal.len() > 0) {
         return Ok(());
     }
-    // Another process may be copying its log into the file at this very moment, and then remove the log.
+    // Another process may just be copying its log into the file, and then remove the log.
     for _ in 0..3 {
         length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let log = beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0);
@@ -85,7 +86,7 @@ fn whole(path: &Path, header: &[u8; HEADER_BYTES]) -> Result<(), StoreError> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let what = format!("it is cut off: {length} bytes where its header says {expected}");
+    let what = format!("it is truncated: {length} bytes instead of the {expected} stated in its header");
     Err(StoreError::Damaged { path: path.to_owned(), what })
 }
 
@@ -93,21 +94,21 @@ fn folder_exists(path: &Path) -> Result<(), StoreError> {
     match path.parent() {
         Some(folder) if !folder.is_dir() => Err(StoreError::Open {
             path: path.to_owned(),
-            reason: format!("there is no folder {}", folder.display()),
+            reason: format!("the folder {} does not exist", folder.display()),
         }),
         _ => Ok(()),
     }
 }
 
-/// The file that SQLite keeps beside the database, behind symbolic links.
+/// The file that SQLite keeps beside the database, with symbolic links resolved.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(suffix);
     name.into()
 }
 
-/// The URI that makes SQLite open the file without locks and without files beside it. Bytes other than those of plain
-/// names are percent-encoded.
+/// The URI with which SQLite opens the file without locks and without files beside it. Other bytes than those
+/// of plain names are percent-encoded.
 pub(super) fn immutable(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -120,12 +121,12 @@ pub(super) fn immutable(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-/// Big-endian, as the header has them.
+/// A big-endian number in the header.
 fn number_at(header: &[u8; HEADER_BYTES], offset: usize) -> u32 {
     header[offset..offset + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-/// Which file a path leads to at the moment.
+/// The file that a path currently refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     #[cfg(unix)]
@@ -142,7 +143,7 @@ impl Identity {
         }
         #[cfg(not(unix))]
         {
-            // An open file cannot be removed there.
+            // On other systems, an open file cannot be removed.
             let _ = metadata;
             Some(Identity {})
         }

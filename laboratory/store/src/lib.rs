@@ -1,22 +1,23 @@
-//! Where runs are kept: one SQLite file, with every raw sample.
+//! Stores runs in one SQLite file, with every raw sample.
 //!
-//! **Durable as it goes.** Each finished round is one transaction in a write-ahead log: when
-//! [`Store::add_round`] returns, the round survives `kill -9` of the process (a power cut may take the last rounds,
-//! never the file). A run that was killed is listed as incomplete, with all its finished rounds.
+//! **Durable.** Each finished round is one transaction in a write-ahead log: once [`Store::add_round`]
+//! returns, the round survives `kill -9` of the process. A power failure may lose the last rounds, but never
+//! the file. A killed run is listed as incomplete, with all its finished rounds.
 //!
-//! **Never wrong numbers.** Everything stored carries a checksum that is tested on reading, and what should be
-//! there is counted, so damage is an error that names the file, not a figure. [`Store::check`] reads it all.
+//! **No wrong numbers.** All stored data has checksums that are verified on reading, and runs and rounds are
+//! counted, so damage gives an error that names the file rather than a wrong figure. [`Store::check`] reads
+//! everything.
 //!
-//! **Not ours, not touched.** What is not a store, or one of a newer schema, is refused by reading its header alone.
+//! **No changes to other files.** A file that is not a store, or has a newer schema, is rejected by its
+//! header alone.
 //!
-//! **Private.** Home directories are replaced in every string that is stored; host and user names are the
-//! caller's to leave out of the environment.
+//! **Private.** Home directories are replaced in every stored string; the caller must leave host and user
+//! names out of the environment.
 //!
-//! When not to use it: on network file systems that have no shared memory for the log SQLite falls back to its
-//! rollback journal, which is as durable and slower. One process writes at a time; others wait up to
-//! [`BUSY_S`] seconds.
+//! On network file systems without shared memory for the log, SQLite falls back to its rollback journal,
+//! which is as durable but slower. One process writes at a time; others wait up to [`BUSY_S`] seconds.
 //!
-//! The blob of a round is described in `store/round.rs`.
+//! `round.rs` describes the blob of a round.
 
 mod crc32;
 mod error;
@@ -39,7 +40,7 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a process waits for another that is writing, in seconds.
+/// The time that a process waits for another one that is writing, in seconds.
 pub const BUSY_S: u64 = 10;
 
 /// An open store.
@@ -52,20 +53,20 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store, and makes it where the file is missing or empty. The folder must exist.
+    /// Opens the store, and creates it if the file is missing or empty. The folder must exist.
     ///
     /// # Errors
-    /// [`StoreError`], among them [`StoreError::NewerSchema`], [`StoreError::NotADatabase`] and
-    /// [`StoreError::NotAStore`], after which the file is byte for byte what it was.
+    /// [`StoreError`]. After [`StoreError::NewerSchema`], [`StoreError::NotADatabase`] and
+    /// [`StoreError::NotAStore`], the file is unchanged to the byte.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
-        // Absolute, so that no path is taken for one of SQLite's special names.
+        // Absolute, so that no path is mistaken for one of SQLite's special names.
         let path = std::path::absolute(path.as_ref()).map_err(|source| StoreError::Open {
             path: path.as_ref().to_owned(),
             reason: source.to_string(),
         })?;
         let deadline = Instant::now() + Duration::from_secs(BUSY_S);
         loop {
-            // SQLite answers some kinds of contention on opening without waiting.
+            // SQLite reports some kinds of contention on opening without waiting.
             match Store::try_open(&path) {
                 Err(StoreError::Busy { .. }) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(20));
@@ -78,7 +79,7 @@ impl Store {
     /// Opens an existing store for reading: nothing is created, and a read-only store is accepted.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] where there is none, and as [`Store::open`].
+    /// [`StoreError::Missing`] if it does not exist; otherwise as [`Store::open`].
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) || !path.exists() {
@@ -92,12 +93,13 @@ impl Store {
         }
     }
 
-    /// Opens a store in a read-only file or folder. SQLite keeps recent writes in a log, which cannot be read without files
-    /// beside it; without a log the file is complete, and nobody changes it.
+    /// Opens a store in a read-only file or folder. SQLite keeps recent writes in a log, which cannot be read
+    /// without creating files beside it; without a log, the file is complete and not changed by others.
     fn open_read_only(path: &Path) -> Result<Store, StoreError> {
         file::inspect(path)?;
         if file::beside(path, "-wal").metadata().is_ok_and(|log| log.len() > 0) {
-            let reason = "it is read-only, and has a log of recent writes that only a writer can read";
+            let reason =
+                "it is read-only, and recent writes are in a log that can only be read with write access";
             return Err(StoreError::Open { path: path.to_owned(), reason: reason.to_owned() });
         }
         let failed = about(path, BUSY_S);
@@ -111,11 +113,11 @@ impl Store {
         Ok(Store::of(connection, path))
     }
 
-    /// Settings of every connection.
+    /// Applies the settings of every connection.
     fn settle(connection: &Connection, path: &Path) -> Result<(), StoreError> {
         let failed = about(path, BUSY_S);
         connection.busy_timeout(Duration::from_secs(BUSY_S)).map_err(failed)?;
-        // Until the version is known, closing must not move a log into the file.
+        // Until the version is checked, closing must not copy a log into the file.
         let config = |option, on| connection.set_db_config(option, on).map(|_| ()).map_err(failed);
         config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -139,24 +141,24 @@ impl Store {
         Store::settle(&connection, path)?;
         schema::prepare(&connection, path, BUSY_S)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(failed)?;
-        // Answers with the mode that it got; a file system without shared memory keeps the rollback journal.
+        // Returns the resulting mode; a file system without shared memory keeps the rollback journal.
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(())).map_err(failed)?;
         connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
         Ok(Store::of(connection, path))
     }
 
-    /// `carryline/carryline.sqlite` in the user's data folder, whose folders are made: `XDG_DATA_HOME`, or
-    /// `.local/share` in `HOME`. Relative values are ignored, as the XDG specification has it.
+    /// `carryline/carryline.sqlite` in the user's data folder, which is created if missing: `XDG_DATA_HOME`,
+    /// or `.local/share` in `HOME`. Relative values are ignored, as the XDG specification requires.
     ///
     /// # Errors
-    /// [`StoreError::NoDataDirectory`] when neither variable is an absolute path, [`StoreError::Folder`] when a
-    /// folder cannot be made.
+    /// [`StoreError::NoDataDirectory`] if neither variable is an absolute path, [`StoreError::Folder`] if a
+    /// folder cannot be created.
     pub fn default_path() -> Result<PathBuf, StoreError> {
         let path = Store::default_place()?;
         if let Some(folder) = path.parent() {
             let mut builder = std::fs::DirBuilder::new();
             builder.recursive(true);
-            // The specification asks that folders made on the way are the user's alone.
+            // The specification requires that created folders are accessible only to the user.
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder
@@ -166,25 +168,25 @@ impl Store {
         Ok(path)
     }
 
-    /// The same; nothing is created.
+    /// As [`Store::default_path`], without creating anything.
     ///
     /// # Errors
-    /// [`StoreError::NoDataDirectory`] when neither variable is an absolute path.
+    /// [`StoreError::NoDataDirectory`] if neither variable is an absolute path.
     pub fn default_place() -> Result<PathBuf, StoreError> {
         let variable = |name| std::env::var_os(name).map(PathBuf::from);
         path_in(variable("XDG_DATA_HOME"), variable("HOME")).ok_or(StoreError::NoDataDirectory)
     }
 
-    /// Where the store is, absolute.
+    /// The absolute path of the store.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads everything and tests every checksum and every count.
+    /// Reads everything and verifies every checksum and count.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] with the first thing that is wrong.
+    /// [`StoreError::Damaged`] with the first damage found.
     pub fn check(&self) -> Result<(), StoreError> {
         let verdict: String = self
             .connection
@@ -204,7 +206,7 @@ impl Store {
         StoreError::Damaged { path: self.path.clone(), what: what.into() }
     }
 
-    /// Whether what was just written is where the path leads. SQLite goes on writing to a file that was removed.
+    /// Checks that the path still refers to the written file. SQLite continues to write to a removed file.
     fn still_there(&self) -> Result<(), StoreError> {
         if self.identity.is_some() && Identity::of(&self.path) == self.identity {
             return Ok(());

@@ -1,18 +1,18 @@
-//! Keeps home directories, and with them user names, out of the store.
+//! Removes home directories, and with them user names, from stored strings.
 //!
-//! A user's own home becomes `~`, which a shell and `carryline rerun` can expand again; somebody else's becomes
-//! `/home/*`, which contains no name. Applied to every string that is stored.
+//! The user's own home becomes `~`, which a shell and `carryline rerun` can expand again. Other homes become
+//! `/home/*`, which contains no name. This applies to every stored string.
 
 use serde_json::Value;
 
-/// What is taken out.
+/// The home directory to remove.
 #[derive(Clone, Debug)]
 pub(super) struct Privacy {
     home: Option<String>,
 }
 
 impl Privacy {
-    /// For the user that `HOME` speaks of.
+    /// The home directory of the user in `HOME`.
     pub fn of_environment() -> Privacy {
         Privacy::of_home(std::env::var("HOME").ok())
     }
@@ -22,40 +22,40 @@ impl Privacy {
         Privacy { home: home.filter(|home| home.len() > 1 && home.starts_with('/')) }
     }
 
-    /// The text without home directories.
+    /// The text with home directories replaced.
     pub fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         let mut before = None;
         while let Some(next) = rest.chars().next() {
-            // A path that merely goes through a folder of that name is not a home.
+            // A path that merely contains a folder with this name is not a home.
             let begins = next == '/' && !before.is_some_and(in_name);
-            let (put, taken) = match self.home_at(rest).filter(|_| begins) {
+            let (replacement, taken) = match self.home_at(rest).filter(|_| begins) {
                 Some(found) => found,
                 None => (&rest[..next.len_utf8()], next.len_utf8()),
             };
-            out.push_str(put);
+            out.push_str(replacement);
             before = rest[..taken].chars().next_back();
             rest = &rest[taken..];
         }
         out
     }
 
-    /// What to put instead of the home that the text begins with, and how many bytes it is long.
+    /// If the text begins with a home, its replacement and its length in bytes.
     fn home_at(&self, text: &str) -> Option<(&'static str, usize)> {
         if let Some(home) = &self.home
             && text.strip_prefix(home.as_str()).is_some_and(|rest| !rest.starts_with(in_name))
         {
             return Some(("~", home.len()));
         }
-        [("/home/", "/home/*"), ("/Users/", "/Users/*")].into_iter().find_map(|(folder, put)| {
+        [("/home/", "/home/*"), ("/Users/", "/Users/*")].into_iter().find_map(|(folder, replacement)| {
             let name = text.strip_prefix(folder)?;
             let length = name.find(|c| !in_name(c)).unwrap_or(name.len());
-            (length > 0).then_some((put, folder.len() + length))
+            (length > 0).then_some((replacement, folder.len() + length))
         })
     }
 
-    /// The same for every string of a JSON value, keys included.
+    /// Applies this to every string of a JSON value, including keys.
     pub fn json(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -68,7 +68,7 @@ impl Privacy {
     }
 }
 
-/// Whether a character belongs to a file's name rather than ending it.
+/// Whether a character can be part of a file name.
 fn in_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '~' | '*' | '@' | '+')
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn homes_go_and_the_rest_stays() {
+    fn only_home_directories_are_replaced() {
         assert_eq!(without("/home/ada", "--db=/home/ada/x.sqlite"), "--db=~/x.sqlite");
         assert_eq!(without("/home/ada/", "capture:/home/ada"), "capture:~");
         assert_eq!(without("/home/ada", "/home/adam/x:/home/ada/y"), "/home/*/x:~/y");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_that_says_nothing_hides_nothing() {
+    fn homes_that_are_not_absolute_paths_are_ignored() {
         for home in ["/", "", "relative"] {
             assert_eq!(without(home, "relative /a/b"), "relative /a/b");
         }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn json_at_every_depth() {
+    fn json_is_processed_at_every_depth() {
         let privacy = Privacy::of_home(Some("/home/ada".to_owned()));
         let value = serde_json::json!({"/home/ada/k": ["/home/ada/v", 1, null, {"a": "b /home/ada"}]});
         assert_eq!(privacy.json(&value), serde_json::json!({"~/k": ["~/v", 1, null, {"a": "b ~"}]}));

@@ -1,4 +1,4 @@
-//! Listing and reading runs. Nothing is returned that does not match its checksum.
+//! Lists and reads runs. Data that does not match its checksum is never returned.
 
 use super::round::decode;
 use super::runs::{
@@ -12,17 +12,17 @@ use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 
 impl Store {
-    /// The last runs, latest first. A run that does not match its checksums is listed as damaged.
+    /// The latest runs, latest first. A run that does not match its checksums is listed as damaged.
     ///
     /// # Errors
-    /// [`StoreError`] when not even their number is right.
+    /// [`StoreError`] if even their number does not match.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
         self.reading(|| self.summaries(limit))
     }
 
     fn summaries(&self, limit: usize) -> Result<Vec<RunSummary>, StoreError> {
         if runs_counted(&self.connection).map_err(self.failed())?.is_none() {
-            return Err(self.damaged("the number of runs is not what it should be"));
+            return Err(self.damaged("the number of runs does not match"));
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let listed = |run| match self.summary(run) {
@@ -60,15 +60,15 @@ impl Store {
         Ok(RunSummary { id: run, started, command: header.command, status, situations, cells, rounds })
     }
 
-    /// What was known when the run began.
+    /// The data that was known when the run began.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`], [`StoreError::Damaged`], or what else [`StoreError`] has.
+    /// [`StoreError::UnknownRun`], [`StoreError::Damaged`], or another [`StoreError`].
     pub fn header(&self, run: RunId) -> Result<RunHeader, StoreError> {
         self.reading(|| self.stored_header(run).map(|(_, header)| header))
     }
 
-    /// The same, and when it began in UTC: `2026-01-31T23:59:59Z`.
+    /// The header and the start time in UTC: `2026-01-31T23:59:59Z`.
     ///
     /// # Errors
     /// As [`Store::header`].
@@ -105,10 +105,10 @@ impl Store {
         }
     }
 
-    /// The result of a run that ended.
+    /// The result of an ended run.
     ///
     /// # Errors
-    /// [`StoreError::Unfinished`] when it did not end, [`StoreError::UnknownRun`], [`StoreError::Damaged`].
+    /// [`StoreError::Unfinished`] if it has not ended, [`StoreError::UnknownRun`], [`StoreError::Damaged`].
     pub fn load_run(&self, run: RunId) -> Result<RunResult, StoreError> {
         self.reading(|| self.result_of(run))
     }
@@ -133,10 +133,10 @@ impl Store {
             .map_err(|error| self.damaged(format!("the result of run {run} is unreadable ({error})")))
     }
 
-    /// The finished rounds of a run, in the order in which they were stored; also of one that was killed.
+    /// The finished rounds of a run, in the order in which they were stored; also those of a killed run.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`], or [`StoreError::Damaged`] when a single round is not as it was written.
+    /// [`StoreError::UnknownRun`], or [`StoreError::Damaged`] if any round is not as written.
     pub fn rounds(&self, run: RunId) -> Result<Vec<RoundRecord>, StoreError> {
         self.reading(|| self.rounds_of(run))
     }
@@ -161,12 +161,14 @@ impl Store {
         }
         if records.len() as i64 != progress.rounds || rounds_crc != progress.rounds_crc {
             let (found, stored) = (records.len(), progress.rounds);
-            return Err(self.damaged(format!("run {run} has {found} of its {stored} rounds, or others")));
+            return Err(
+                self.damaged(format!("the {found} rounds of run {run} do not match its record of {stored}"))
+            );
         }
         Ok(records)
     }
 
-    /// Every run's parts, for [`Store::check`].
+    /// Reads the parts of every run, for [`Store::check`].
     pub(super) fn check_runs(&self) -> Result<(), StoreError> {
         self.reading(|| {
             let all = self.summaries(usize::MAX)?;
@@ -181,13 +183,13 @@ impl Store {
                 "SELECT run FROM round UNION SELECT run FROM progress UNION SELECT run FROM result LIMIT ?1";
             let known: HashSet<RunId> = all.iter().map(|summary| summary.id).collect();
             match self.ids(sql, -1)?.into_iter().find(|run| !known.contains(run)) {
-                Some(run) => Err(self.damaged(format!("something belongs to run {run}, which is not there"))),
+                Some(run) => Err(self.damaged(format!("there is data of run {run}, which does not exist"))),
                 None => Ok(()),
             }
         })
     }
 
-    /// How far the run is.
+    /// The progress of a run.
     pub(super) fn progress(&self, run: RunId) -> Result<Progress, StoreError> {
         let sql = "SELECT status, rounds, rounds_crc, situations, cells, crc FROM progress WHERE run = ?1";
         let row = self
@@ -214,7 +216,7 @@ impl Store {
         }
     }
 
-    /// Why a run was not found: there is none, or there should be.
+    /// The reason that a run was not found: it does not exist, or parts of it are missing.
     fn unknown(&self, run: RunId) -> StoreError {
         let part_of_it = "SELECT 1 WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1) \
                           OR EXISTS (SELECT 1 FROM progress WHERE run = ?1) \
@@ -227,7 +229,7 @@ impl Store {
         }
     }
 
-    /// Several statements that see the same state, whatever other processes write meanwhile.
+    /// Runs several statements that see the same state, even if other processes write concurrently.
     fn reading<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let begin = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred);
         let _snapshot = begin.map_err(self.failed())?;

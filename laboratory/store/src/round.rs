@@ -1,23 +1,23 @@
-//! A finished round as a blob.
+//! The blob of a finished round.
 //!
-//! All numbers little-endian, no padding:
+//! All numbers are little-endian, without padding:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! | --- | --- |
 //! | 1 | format, 2 |
 //! | 8 | run, signed |
-//! | 8 | sequence: how many rounds of the run were stored before, signed |
+//! | 8 | sequence: the number of rounds of the run stored before, signed |
 //! | 4 4 4 | replicate, round, multiplier |
-//! | 1 | 1 if cycles were counted, else 0; format 1 does not have it |
+//! | 1 | 1 if cycles were counted, else 0; absent in format 1 |
 //! | 8 8 | null_ticks, ticks_per_cycle (IEEE 754 binary64) |
 //! | 2, then as many | length of the situation's name, and the name in UTF-8 |
 //! | 4 | number of samples |
 //! | 1 to 5 each | cell indices, LEB128 |
 //! | 8 each | gross ticks per call, binary64, in the order of the indices |
-//! | 4 | CRC-32 of all bytes before |
+//! | 4 | CRC-32 of all preceding bytes |
 //!
-//! These are postcard's encodings, except that lengths are not LEB128. Run and sequence stand in the table's key too: a blob
-//! that a damaged key leads to does not pass for another.
+//! These are postcard's encodings, except that lengths are not LEB128. Run and sequence are also in the
+//! table's key: a blob found by a damaged key is not mistaken for another.
 
 use super::crc32::Crc32;
 use carryline_results::round::{Round, RoundRecord};
@@ -25,10 +25,10 @@ use postcard::{fixint, take_from_bytes, to_extend};
 use serde::{Deserialize, Serialize};
 
 const FORMAT: u8 = 2;
-/// Without `counted`: rounds that were stored before version 2 of the schema.
+/// Without `counted`: rounds stored before version 2 of the schema.
 const WITHOUT_COUNTED: u8 = 1;
 
-/// What stands before `counted`.
+/// The fields before `counted`.
 #[derive(Serialize, Deserialize)]
 struct Key {
     format: u8,
@@ -44,7 +44,7 @@ struct Key {
     multiplier: u32,
 }
 
-/// What stands between `counted` and the name.
+/// The fields between `counted` and the name.
 #[derive(Serialize, Deserialize)]
 struct Clock {
     null_ticks: f64,
@@ -56,7 +56,7 @@ struct Clock {
 #[derive(Serialize, Deserialize)]
 struct Count(#[serde(with = "fixint::le")] u32);
 
-/// The record as a blob; `None` when the situation's name is too long for the format.
+/// Encodes the record; `None` if the situation's name is too long for the format.
 pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Vec<u8>> {
     let RoundRecord { situation, replicate, round } = record;
     let Round { number, multiplier, samples, null_ticks, ticks_per_cycle, counted } = round;
@@ -76,13 +76,13 @@ pub(super) fn encode(record: &RoundRecord, run: i64, sequence: i64) -> Option<Ve
     to_extend(&Count(sum), blob).ok()
 }
 
-/// The record in a blob, or what is wrong with it.
+/// Decodes a record, or returns the fault.
 pub(super) fn decode(blob: &[u8], run: i64, sequence: i64) -> Result<RoundRecord, &'static str> {
-    let (body, sum) = blob.split_last_chunk::<4>().ok_or("a round is cut short")?;
+    let (body, sum) = blob.split_last_chunk::<4>().ok_or("a round is truncated")?;
     if Crc32::new().bytes(body).sum() != u32::from_le_bytes(*sum) {
         return Err("a round's checksum does not match");
     }
-    // From here on the bytes are those that were written; the checks guard against a writer of another kind.
+    // From here on, the bytes are those written; the checks detect an incompatible writer.
     fields(body, run, sequence).ok_or("a round is not of the expected format")
 }
 
@@ -99,7 +99,7 @@ fn fields(body: &[u8], run: i64, sequence: i64) -> Option<RoundRecord> {
     let (clock, rest): (Clock, _) = take_from_bytes(rest).ok()?;
     let (name, rest) = rest.split_at_checked(clock.name_bytes.into())?;
     let (Count(count), mut rest) = take_from_bytes(rest).ok()?;
-    // Every version has written the places from 0 on as the indices.
+    // Every version has written the indices 0, 1, 2 etc.
     for place in 0..count {
         let index: u32;
         (index, rest) = take_from_bytes(rest).ok()?;
@@ -130,7 +130,7 @@ mod tests {
     /// The position of `counted`.
     const COUNTED_AT: usize = 1 + 8 + 8 + 12;
 
-    /// The same blob with another body.
+    /// The blob with a changed body and a valid checksum.
     fn changed(blob: &[u8], change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
         let mut body = blob[..blob.len() - 4].to_vec();
         change(&mut body);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_in_comes_out_bit_for_bit() {
+    fn records_round_trip_bit_for_bit() {
         let blob = encode(&record(), 9, 4).expect("a short name");
         assert_eq!(decode(&blob, 9, 4), Ok(record()));
         let gap = with_samples(vec![f64::NAN, f64::INFINITY, -0.0]);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_as_documented() {
+    fn the_layout_matches_the_documentation() {
         let small = RoundRecord { situation: "s".to_owned(), ..with_samples(vec![1.0; 129]) };
         let blob = encode(&small, 1, 2).expect("a short name");
         assert_eq!(blob.len(), 1 + 8 + 8 + 12 + 1 + 16 + 2 + 1 + 4 + 130 + 129 * 8 + 4);
@@ -182,15 +182,15 @@ mod tests {
         assert_eq!(blob[53 + 127..53 + 130], [127, 0x80, 0x01], "the last index takes two bytes");
     }
 
-    /// What files hold that exist: the sum of the blob that the first encoder of this format made.
+    /// Existing files contain such blobs: the checksum of the blob from the format's first encoder.
     #[test]
-    fn a_round_is_written_as_ever() {
+    fn the_encoding_is_unchanged() {
         let blob = encode(&record(), 9, 4).expect("a short name");
         assert_eq!(Crc32::new().bytes(&blob[..blob.len() - 4]).sum(), 311_339_958);
     }
 
     #[test]
-    fn whether_cycles_were_counted_is_kept() {
+    fn counted_is_preserved() {
         for counted in [false, true] {
             let round = RoundRecord { round: Round { counted, ..record().round }, ..record() };
             let blob = encode(&round, 9, 4).expect("a short name");
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_of_format_1_is_read() {
+    fn rounds_of_format_1_decode() {
         let blob = changed(&encode(&record(), 9, 4).expect("a short name"), |body| {
             body[0] = WITHOUT_COUNTED;
             body.remove(COUNTED_AT);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flipped_bit_and_no_cut_passes() {
+    fn flipped_bits_and_truncation_are_detected() {
         let blob = encode(&record(), 9, 4).expect("a short name");
         for bit in 0..blob.len() * 8 {
             let mut flipped = blob.clone();
@@ -224,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn another_runs_or_places_round_is_refused() {
+    fn rounds_of_another_run_or_sequence_are_rejected() {
         let blob = encode(&record(), 9, 4).expect("a short name");
         assert!(decode(&blob, 8, 4).is_err());
         assert!(decode(&blob, 9, 5).is_err());
     }
 
     #[test]
-    fn a_lying_count_reserves_nothing() {
+    fn wrong_counts_allocate_nothing() {
         let mut body = encode(&record(), 9, 4).expect("a short name");
         body.truncate(body.len() - 4);
         let count_at = 46 + 2 + record().situation.len();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_beyond_the_samples_is_refused() {
+    fn wrong_indices_are_rejected() {
         let mut body = encode(&with_samples(vec![1.0]), 9, 4).expect("a short name");
         body.truncate(body.len() - 4);
         let index_at = body.len() - 9;
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_beyond_the_format_is_refused() {
+    fn names_too_long_for_the_format_are_rejected() {
         let long = |bytes| RoundRecord { situation: "x".repeat(bytes), ..record() };
         assert!(encode(&long(65_535), 1, 0).is_some());
         assert!(encode(&long(65_536), 1, 0).is_none());

@@ -1,10 +1,10 @@
-//! A run's parts as values, and the sums over them.
+//! The parts of a run as values, and their checksums.
 
 use super::crc32::Crc32;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A run's number in its store. Numbers ascend and are never used again.
+/// A run's number in its store. Numbers ascend and are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub i64);
@@ -15,49 +15,49 @@ impl fmt::Display for RunId {
     }
 }
 
-/// What is known when a run begins: enough to repeat it.
+/// The data known when a run begins: enough to repeat it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHeader {
     /// The arguments of the command, without the program's own name.
     pub command: Vec<String>,
-    /// The seed of everything random in it.
+    /// The seed of all its random choices.
     pub seed: u64,
-    /// The machine and what of it matters to a figure; no host or user name.
+    /// The machine and the properties that affect figures, without host and user names.
     pub environment: serde_json::Value,
-    /// What is going to be measured.
+    /// The plan of the measurement.
     pub plan: serde_json::Value,
 }
 
-/// What became of a run.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It ended and has a result.
+    /// It has ended and has a result.
     Complete,
-    /// It was asked to end early and has the result of what was known then.
+    /// It was interrupted and has the result of the finished part.
     Interrupted,
-    /// It was killed, or is still going on: no result, but its finished rounds.
+    /// It was killed, or is still running: it has finished rounds but no result.
     Incomplete,
-    /// What is stored of it does not match its checksums. It can be deleted.
+    /// Its data does not match its checksums. It can be deleted.
     Damaged,
 }
 
-/// One line of the history.
+/// One entry of the history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Its number.
     pub id: RunId,
-    /// When it began, in UTC: `2026-01-31T23:59:59Z`. Empty when damaged.
+    /// The start time in UTC: `2026-01-31T23:59:59Z`. Empty if damaged.
     pub started: String,
-    /// The arguments of the command. Empty when damaged.
+    /// The arguments of the command. Empty if damaged.
     pub command: Vec<String>,
-    /// What became of it.
+    /// Its status.
     pub status: RunStatus,
-    /// How many situations it measured; so far, when incomplete.
+    /// The number of measured situations; so far, if incomplete.
     pub situations: u64,
-    /// How many cells it measured, in all situations together; so far, when incomplete.
+    /// The number of measured cells in all situations; so far, if incomplete.
     pub cells: u64,
-    /// How many rounds are stored.
+    /// The number of stored rounds.
     pub rounds: u64,
 }
 
@@ -89,7 +89,7 @@ impl Progress {
     }
 }
 
-/// The sum over a run's rounds, one more round on.
+/// The checksum over a run's rounds, extended by one round.
 pub(super) fn chained(rounds_crc: u32, body: &[u8]) -> u32 {
     Crc32::new().number(rounds_crc.into()).field(body).sum()
 }

@@ -1,8 +1,8 @@
-//! The tables, and what makes a database ours.
+//! The tables, and the check that a database is a store.
 //!
-//! Every row carries a CRC-32 over its own key and values (see [`super::crc32`]), `progress` counts a run's rounds
-//! and chains their sums, `ledger` counts the runs. So a damaged byte shows as a sum or a count that does not
-//! match, even where SQLite itself sees a well-formed database.
+//! Every row has a CRC-32 over its key and values (see [`super::crc32`]), `progress` counts a run's rounds
+//! and chains their checksums, and `ledger` counts the runs. So a damaged byte causes a wrong checksum or
+//! count, even if SQLite itself finds the database well-formed.
 
 use super::StoreError;
 use super::crc32::Crc32;
@@ -11,7 +11,7 @@ use super::file::{APPLICATION_ID, SCHEMA, known};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::Path;
 
-/// Name and definition of each table, as SQLite keeps them.
+/// The name and definition of each table, as SQLite stores them.
 const TABLES: &[(&str, &str)] = &[
     (
         "ledger",
@@ -38,10 +38,10 @@ const TABLES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Makes the tables where there are none, and refuses a database whose tables are not exactly ours.
+/// Creates the tables if there are none, and rejects a database whose tables differ from the schema.
 ///
-/// The tables are made before the database goes into WAL mode, in one transaction of the file itself: version and
-/// mark are then in the file's header, where the first look of the next opening finds them.
+/// The tables are created before the database is switched to WAL mode, in one transaction of the file itself.
+/// So the version and the application id are in the file's header, where the next opening checks them first.
 pub(super) fn prepare(connection: &Connection, path: &Path, waited_s: u64) -> Result<(), StoreError> {
     let failed = about(path, waited_s);
     if is_empty(connection).map_err(failed)? {
@@ -56,7 +56,7 @@ pub(super) fn prepare(connection: &Connection, path: &Path, waited_s: u64) -> Re
     check(connection, path, waited_s)
 }
 
-/// Refuses a database whose tables are not exactly ours.
+/// Rejects a database whose tables differ from the schema.
 pub(super) fn check(connection: &Connection, path: &Path, waited_s: u64) -> Result<(), StoreError> {
     let failed = about(path, waited_s);
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
@@ -70,7 +70,7 @@ pub(super) fn check(connection: &Connection, path: &Path, waited_s: u64) -> Resu
     {
         return Err(StoreError::Damaged {
             path: path.to_owned(),
-            what: "its tables are not those of the schema".into(),
+            what: "its tables do not match the schema".into(),
         });
     }
     Ok(())
@@ -79,8 +79,8 @@ pub(super) fn check(connection: &Connection, path: &Path, waited_s: u64) -> Resu
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     let count: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let mark: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    Ok(count == 0 && version == 0 && mark == 0)
+    let application_id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(count == 0 && version == 0 && application_id == 0)
 }
 
 fn create(connection: &Connection) -> rusqlite::Result<()> {
@@ -92,8 +92,8 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "user_version", SCHEMA)
 }
 
-/// Marks a store of an earlier version as one of this version, before the first run of this version goes in: a
-/// carryline that does not know the new rounds then refuses the store instead of calling it damaged.
+/// Gives a store of an earlier version the current version before the first new run is added: a carryline
+/// that does not support the new rounds then rejects the store instead of calling it damaged.
 pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
     let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version < SCHEMA {
@@ -114,13 +114,13 @@ fn ledger_crc(runs: i64) -> u32 {
     Crc32::new().field(b"ledger").number(runs).sum()
 }
 
-/// Writes down how many runs there are.
+/// Stores the number of runs.
 pub(super) fn set_ledger(connection: &Connection, runs: i64) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO ledger (one, runs, crc) VALUES (1, ?1, ?2)";
     connection.execute(sql, (runs, ledger_crc(runs))).map(|_| ())
 }
 
-/// How many runs there are, by the ledger and by counting: `None` when they disagree.
+/// The number of runs, if the ledger agrees with the count; otherwise `None`.
 pub(super) fn runs_counted(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     let ledger = connection.query_row("SELECT runs, crc FROM ledger WHERE one = 1", [], |row| {
         Ok((row.get(0)?, row.get::<_, u32>(1)?))

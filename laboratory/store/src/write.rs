@@ -1,4 +1,4 @@
-//! Beginning, filling, ending and deleting runs.
+//! Begins, extends and ends runs.
 
 use super::round::encode;
 use super::runs::{Progress, RUNNING, RunHeader, RunId, chained, header_crc, result_crc};
@@ -11,10 +11,10 @@ use serde::Deserialize;
 use std::collections::HashSet;
 
 impl Store {
-    /// Notes that a run begins, and gives it its number. Until it ends it is listed as incomplete.
+    /// Records the start of a run and returns its number. Until it ends, it is listed as incomplete.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing was stored then.
+    /// [`StoreError`]; nothing is stored in that case.
     pub fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, StoreError> {
         let command: Vec<String> = header.command.iter().map(|word| self.privacy.text(word)).collect();
         let texts = [
@@ -26,7 +26,7 @@ impl Store {
         self.writing(|store, transaction| {
             let failed = store.failed();
             let Some(runs) = runs_counted(transaction).map_err(failed)? else {
-                return Err(store.damaged("the number of runs is not what it should be"));
+                return Err(store.damaged("the number of runs does not match"));
             };
             migrate(transaction).map_err(failed)?;
             let sql = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now')";
@@ -37,24 +37,25 @@ impl Store {
             let run = RunId(transaction.last_insert_rowid());
             let crc = header_crc(run, &started, &texts);
             transaction.execute("UPDATE run SET crc = ?1 WHERE id = ?2", (crc, run.0)).map_err(failed)?;
-            let none = Progress {
+            let initial = Progress {
                 status: RUNNING.to_owned(),
                 rounds: 0,
                 rounds_crc: 0,
                 situations: 0,
                 cells: 0,
             };
-            set_progress(transaction, run, &none).map_err(failed)?;
+            set_progress(transaction, run, &initial).map_err(failed)?;
             set_ledger(transaction, runs + 1).map_err(failed)?;
             Ok(run)
         })
     }
 
-    /// Stores a finished round. When this returns, the round survives the death of the process.
+    /// Stores a finished round. Once this returns, the round survives the death of the process.
     ///
     /// # Errors
-    /// [`StoreError::Ended`] and [`StoreError::UnknownRun`]; [`StoreError::Gone`] when the file is no longer there;
-    /// [`StoreError::Unstorable`] for a situation's name of more than 65,535 bytes. What was stored before stays.
+    /// [`StoreError::Ended`] and [`StoreError::UnknownRun`]; [`StoreError::Gone`] if the file no longer
+    /// exists; [`StoreError::Unstorable`] for a situation's name of more than 65,535 bytes. Data stored
+    /// before is unaffected.
     pub fn add_round(&mut self, run: RunId, record: &RoundRecord) -> Result<(), StoreError> {
         let record = RoundRecord { situation: self.privacy.text(&record.situation), ..record.clone() };
         self.writing(|store, transaction| {
@@ -77,12 +78,12 @@ impl Store {
     /// Stores the result and marks the run complete.
     ///
     /// # Errors
-    /// As [`Store::add_round`]; [`StoreError::Unstorable`] when a figure of the result is not finite.
+    /// As [`Store::add_round`]; [`StoreError::Unstorable`] if a figure of the result is not finite.
     pub fn finish_run(&mut self, run: RunId, result: &RunResult) -> Result<(), StoreError> {
         self.end_run(run, result, "complete")
     }
 
-    /// Stores what is known so far and marks the run interrupted.
+    /// Stores the result so far and marks the run interrupted.
     ///
     /// # Errors
     /// As [`Store::finish_run`].
@@ -97,7 +98,7 @@ impl Store {
         };
         let result = RunResult { run_id: Some(run.0), ..result.clone() };
         let value = serde_json::to_value(&result).map_err(|error| unstorable(&error.to_string()))?;
-        // JSON has no number for NaN and the infinities: detected now rather than when the result is read.
+        // JSON cannot represent NaN and infinities: detected now rather than when the result is read.
         match RunResult::deserialize(&value) {
             Ok(back) if back == result => {}
             Ok(_) => return Err(unstorable("a figure is not finite")),
@@ -118,7 +119,7 @@ impl Store {
         })
     }
 
-    /// The progress of a run that has not ended, as the transaction sees it.
+    /// The progress of a run that has not ended, as seen by the transaction.
     fn running(&self, _within: &Transaction<'_>, run: RunId) -> Result<Progress, StoreError> {
         let progress = self.progress(run)?;
         if progress.status == RUNNING {
@@ -127,13 +128,14 @@ impl Store {
         Err(StoreError::Ended { path: self.path.clone(), run })
     }
 
-    /// One write transaction: all or nothing, waiting for other writers.
+    /// Runs one write transaction: all or nothing, waiting for other writers.
     fn writing<T>(
         &mut self,
         work: impl FnOnce(&Store, &Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let failed = self.failed();
-        // `new_unchecked` borrows the connection shared; that it is the only transaction is what `&mut self` says.
+        // `new_unchecked` takes a shared borrow of the connection; `&mut self` ensures that this is the only
+        // transaction.
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(failed)?;
         let done = work(self, &transaction)?;

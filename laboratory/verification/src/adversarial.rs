@@ -1,15 +1,15 @@
-//! The data of verifications, for those who verify in another way: over a pipe, in another language.
+//! The data patterns of verifications, for verifiers outside this crate: over a pipe, in another language.
 
 use crate::patterns::{self, PATTERNS, index};
 
-/// How many kinds of data there are; they are numbered from 0.
+/// The number of data patterns; they are numbered from 0.
 pub const KINDS: usize = PATTERNS.len();
 
-/// Those that make accumulators overflow at the smallest lengths.
+/// The patterns that overflow accumulators at the smallest lengths.
 pub const OVERFLOWING: [usize; 5] =
     [index::ONES, index::NEARLY_ONES, index::BOUNDARIES_AMONG_ONES, index::RANDOM, 8];
 
-/// `len` bytes of a kind of data; `seed` decides what is drawn.
+/// `len` bytes of a pattern; `seed` determines the random bytes.
 ///
 /// # Panics
 /// If `kind` is not below [`KINDS`].

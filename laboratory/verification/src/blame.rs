@@ -1,9 +1,10 @@
-//! A stopped call that goes wrong: whether the cause is the other thread's calls, the signals, the stops as such, or the call itself.
+//! Finds the cause of a failed stopped call: the other thread's calls, the signals, the stops as such, or the
+//! call itself.
 //!
-//! The call is made again with less and less around it. What still goes wrong without the other thread is not its doing; what
-//! is right as soon as handlers leave the routine's stack alone is the signals'; and a routine that is right as a plain call, and
-//! wrong whenever it is stopped, however little is done then, is not to blame: a system call, for example, fails where a page
-//! is closed.
+//! The call is repeated with less and less around it. If it fails without the other thread's calls, they are
+//! not the cause; if it succeeds once handlers leave the routine's stack alone, the signals are. A routine
+//! that succeeds as a plain call, and fails whenever it is stopped, is not to blame: a system call, for
+//! example, fails on an inaccessible page.
 
 use super::checker::{Mismatch, Trial};
 use super::companion::Companion;
@@ -12,11 +13,11 @@ use super::ground::{Caught, Stop};
 use super::memory::Region;
 use super::signals::Saved;
 use super::stops::{Closed, StopPlan, on_step};
-use super::sweep::Proof;
+use super::sweep::Verification;
 
-impl Proof<'_> {
-    /// A call with the plan's stops, and in pages of a region that may be read-only: how many there were, or what is wrong and
-    /// whose doing it is.
+impl Verification<'_> {
+    /// Makes a call with the plan's stops, and with closed pages in a region that may be read-only. Returns
+    /// the number of stops, or the mismatch and its cause.
     pub fn judged(
         &mut self,
         trial: &Trial,
@@ -24,18 +25,16 @@ impl Proof<'_> {
         plan: StopPlan<'_>,
         pages: Option<(&Region, bool, &[u32])>,
     ) -> Result<u32, Stop> {
-        let again = |proof: &mut Self, plan, with_stops| {
+        let again = |verification: &mut Self, plan, with_stops| {
             let mut windows = pages.map_or(Vec::new(), |(.., windows)| windows.to_vec());
             let closed =
                 pages.map(|(region, read_only, _)| Closed { region, read_only, windows: &mut windows });
-            proof.stopped(trial, plan, closed.filter(|_| with_stops))
+            verification.stopped(trial, plan, closed.filter(|_| with_stops))
         };
         let outcome = again(self, plan, true)?;
         let met = plan.meeting.met();
         if !plan.meeting.settle() {
-            self.note(
-                "not tried to the end: calls on another thread in the middle of one, which did not return",
-            );
+            self.note("not tried fully: calls on another thread during a stopped call, which did not return");
         }
         let family = self.family;
         let caught = |mismatch: Mismatch, reducible: bool| {
@@ -56,7 +55,7 @@ impl Proof<'_> {
         };
         let alone = StopPlan { meet_every: 0, ..plan };
         if met && again(self, alone, true)?.is_ok() {
-            let who = "a call on another thread in the middle of this one changes what this one does";
+            let who = "the outcome changes if another thread makes a call in the middle of this one";
             return blame(Kind::Threads, who);
         }
         let quietly = {
@@ -64,16 +63,15 @@ impl Proof<'_> {
             again(self, StopPlan { quiet: true, ..alone }, true)?
         };
         if quietly.is_ok() {
-            let who =
-                "a signal in the middle of the call changes what it does (the stack below the red zone?)";
+            let who = "the outcome changes if a signal arrives in the middle of the call (data below the red zone?)";
             return blame(Kind::Signals, who);
         }
         match again(self, StopPlan { first: 0, quiet: true, ..alone }, false)? {
             Err(plain) => Err(caught(plain, true)),
             Ok(_) => {
-                // Such as a system call, which fails where a page cannot be accessed.
+                // For example a system call, which fails if a page is inaccessible.
                 self.note(
-                    "not tried to the end: stopped calls, since this routine fails where pages open late",
+                    "not tried fully: stopped calls, since this routine fails if pages become accessible late",
                 );
                 Ok(0)
             }
@@ -81,7 +79,7 @@ impl Proof<'_> {
     }
 }
 
-/// True where the bytes or the sum are wrong, rather than something around the call.
+/// Whether the bytes or the sum are wrong, rather than the state around the call.
 fn is_data(kind: Kind) -> bool {
     matches!(kind, Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten | Kind::WroteOutside)
 }

@@ -1,27 +1,28 @@
-//! Buffers long enough for accumulators to overflow and for thresholds to be crossed.
+//! Buffers long enough to overflow accumulators and cross thresholds.
 //!
-//! A 32-bit lane that adds 16-bit words overflows after 65,537 words of ffff; how many bytes that is depends on how
-//! many lanes share the work, from 128 KiB to 64 MiB. Such buffers are one mebibyte of memory mapped many times over.
+//! A 32-bit lane that adds 16-bit words overflows after 65,537 words of ffff. The number of bytes depends on
+//! how many lanes share the work: 128 KiB to 64 MiB. Such buffers are one mebibyte of memory mapped
+//! repeatedly.
 
 use super::Depth;
 use super::call::Call;
-use super::checker::{Mismatch, ill_mismatch};
+use super::checker::{Mismatch, mismatch_of_error};
 use super::counterexample::{Kind, sums};
 use super::ground::{Stop, caught_around};
 use super::images::{checksum_of, fold};
 use super::memory::Region;
 use super::note::{Note, Spot, Stage};
 use super::patterns::{self, index};
-use super::sweep::Proof;
+use super::sweep::Verification;
 use carryline_variants::Family;
 
 const MIB: usize = 1 << 20;
 
-/// One mebibyte of a pattern, over and over.
+/// One mebibyte of a pattern, mapped repeatedly.
 struct Endless {
     region: Region,
     pattern: usize,
-    /// Sum of one mebibyte.
+    /// The sum of one mebibyte.
     whole: u64,
 }
 
@@ -40,44 +41,50 @@ impl Endless {
     }
 }
 
-impl Proof<'_> {
-    /// Lengths around each bound that an accumulator of 32 bits can have.
+impl Verification<'_> {
+    /// Lengths around each possible bound of a 32-bit accumulator.
     pub fn overflows(&mut self) -> Result<(), Stop> {
         if !sums(self.family) {
             return Ok(());
         }
         let full = self.depth == Depth::Full;
         let ones = Endless::new(index::ONES, if full { 65 } else { 2 }, self.seed)?;
-        // What is copied repeats as the source does, so the destination may be one mebibyte too.
-        let sink =
+        // The copy repeats like the source, so the destination may also be one mebibyte.
+        let target =
             if self.family.writes() { Some(Region::shared(MIB, if full { 65 } else { 2 })?) } else { None };
         let steps: &[isize] = &[0, 16, 64, -64, -2, 1, 2, 32, 128, 256, 512, -512];
         for power in 17..=20 {
             let turn = self.random.below(steps.len());
             for step in 0..if full { steps.len() } else { 1 } {
                 let step = if full { steps[step] } else { steps[turn] };
-                self.endless(&ones, sink.as_ref(), (1_usize << power).saturating_add_signed(step), 0)?;
+                self.endless(&ones, target.as_ref(), (1_usize << power).saturating_add_signed(step), 0)?;
             }
         }
         if !full {
             return Ok(());
         }
         for power in 21..=25 {
-            self.endless(&ones, sink.as_ref(), (1 << power) + 512, 0xffff_ffff)?;
+            self.endless(&ones, target.as_ref(), (1 << power) + 512, 0xffff_ffff)?;
         }
-        self.endless(&ones, sink.as_ref(), 1 << 26, 0)?;
+        self.endless(&ones, target.as_ref(), 1 << 26, 0)?;
         for pattern in [index::ZEROS, 25, 8] {
             let data = Endless::new(pattern, 9, self.seed)?;
-            self.endless(&data, sink.as_ref(), (8 << 20) + 64, 1)?;
+            self.endless(&data, target.as_ref(), (8 << 20) + 64, 1)?;
         }
         Ok(())
     }
 
-    fn endless(&mut self, data: &Endless, sink: Option<&Region>, len: usize, seed: u32) -> Result<(), Stop> {
+    fn endless(
+        &mut self,
+        data: &Endless,
+        target: Option<&Region>,
+        len: usize,
+        seed: u32,
+    ) -> Result<(), Stop> {
         if !self.lengths.contains(len) {
             return Ok(());
         }
-        let dst = sink.map_or(std::ptr::dangling_mut(), |sink| sink.start());
+        let dst = target.map_or(std::ptr::dangling_mut(), |target| target.start());
         let call = Call { dst, src: data.region.start(), len, seed };
         let note = Note {
             stage: Stage::Bounds,
@@ -94,18 +101,18 @@ impl Proof<'_> {
                 format!("{right:#06x}"),
                 format!("{:#06x}", fold(u64::from(sum))),
             ),
-            Ok(_) => match sink {
-                Some(sink) if sink.bytes()[..MIB.min(len)] != data.region.bytes()[..MIB.min(len)] => {
-                    Mismatch::new(Kind::WrongBytes, "the source's bytes", "others")
+            Ok(_) => match target {
+                Some(target) if target.bytes()[..MIB.min(len)] != data.region.bytes()[..MIB.min(len)] => {
+                    Mismatch::new(Kind::WrongBytes, "the source's bytes", "other bytes")
                 }
                 _ => return Ok(()),
             },
-            Err(ill) => ill_mismatch(ill, &call, self.family),
+            Err(error) => mismatch_of_error(error, &call, self.family),
         };
         Err(caught_around(mismatch, call, note))
     }
 
-    /// One write of 33 MiB, beyond the thresholds from which routines bypass the caches.
+    /// One write of 33 MiB, above the thresholds from which routines bypass the caches.
     pub fn beyond_caches(&mut self) -> Result<(), Stop> {
         const LEN: usize = 33 * MIB + 37;
         const AT: usize = 4096 + 3;
@@ -128,7 +135,7 @@ impl Proof<'_> {
         };
         let outcome = self.checker.call(&call, note, false);
         let mismatch = match outcome {
-            Err(ill) => ill_mismatch(ill, &call, self.family),
+            Err(error) => mismatch_of_error(error, &call, self.family),
             Ok(sum) if sums(self.family) && fold(u64::from(sum)) != source.checksum(LEN, 1) => Mismatch::new(
                 Kind::WrongResult,
                 format!("{:#06x}", source.checksum(LEN, 1)),
@@ -138,7 +145,7 @@ impl Proof<'_> {
                 Some((at, expected, got)) => Mismatch {
                     first_difference: Some(at as i64 - AT as i64),
                     about: format!(
-                        "byte {} of the destination is {got:#04x}, {expected:#04x} is right",
+                        "byte {} of the destination is {got:#04x}, expected {expected:#04x}",
                         at as i64 - AT as i64
                     ),
                     ..Mismatch::new(

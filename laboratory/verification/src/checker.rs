@@ -1,6 +1,6 @@
-//! One trial: fill, note, call, compare.
+//! One trial: fill, announce, call, compare.
 
-use super::call::{Call, Caller, Ill};
+use super::call::{Call, CallError, Caller};
 use super::counterexample::{Kind, signal_name, sums};
 use super::images::fold;
 use super::memory::GUARD_BYTES;
@@ -11,7 +11,7 @@ use carryline_variants::Family;
 use carryline_variants::landing::Landing;
 use serde::{Deserialize, Serialize};
 
-/// The memory around a destination, and a picture of what it holds between calls.
+/// The memory around a destination, and its contents between calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub base: *mut u8,
@@ -19,16 +19,16 @@ pub(super) struct Window {
     pub size: usize,
 }
 
-/// What the destination itself holds before the call.
+/// The contents of the destination before the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prefill {
-    /// What the picture shows.
+    /// The contents of the shadow.
     Plain,
-    /// The source's bytes already.
+    /// The source's bytes.
     Source,
     /// The source's bytes in reverse.
     Reversed,
-    /// The source's bytes but one.
+    /// The source's bytes except one.
     AllButOne,
 }
 
@@ -49,12 +49,12 @@ impl Prefill {
         }
     }
 
-    /// Which byte is not the source's in [`Prefill::AllButOne`].
+    /// The byte that differs from the source in [`Prefill::AllButOne`].
     fn other(source: &[u8]) -> usize {
         source.len() * 5 / 8
     }
 
-    /// A byte of what it writes; `None` where it writes nothing.
+    /// The byte written at `i`; `None` if nothing is written.
     pub fn byte(self, source: &[u8], i: usize) -> Option<u8> {
         match self {
             Prefill::Plain => None,
@@ -70,26 +70,26 @@ impl Prefill {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
     pub call: Call,
-    /// `None` where the family writes nothing.
+    /// `None` if the family writes nothing.
     pub window: Option<Window>,
     pub prefill: Prefill,
-    /// What a copy must bring: as long as the call's length. The source itself, where it cannot change.
+    /// The expected contents of a copy, with the call's length: the source itself if it cannot change.
     pub content: *const u8,
-    /// The right checksum, folded.
+    /// The expected checksum, folded.
     pub sum: u16,
     pub note: Note,
     /// Stop after every instruction.
     pub step: bool,
 }
 
-/// How the outcome of a trial differs from the right one.
+/// The difference between the outcome of a trial and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mismatch {
     pub kind: Kind,
     pub expected: String,
     pub got: String,
     pub first_difference: Option<i64>,
-    /// More than `expected` and `got` say, or empty.
+    /// Details beyond `expected` and `got`, or empty.
     pub about: String,
 }
 
@@ -104,7 +104,7 @@ impl Mismatch {
         }
     }
 
-    /// What is wrong, in words.
+    /// The mismatch in words.
     pub fn what(&self) -> String {
         if self.about.is_empty() {
             format!("expected {}, got {}", self.expected, self.got)
@@ -114,17 +114,17 @@ impl Mismatch {
     }
 }
 
-/// What makes the calls of a verification, in one thread.
+/// Makes and checks the calls of a verification, in one thread.
 #[derive(Debug)]
 pub(super) struct Checker<'s> {
     pub family: Family,
     pub caller: Caller,
-    /// Where the calls are noted; nowhere for threads that are not watched.
+    /// The page on which calls are announced; `None` for threads that are not watched.
     status: Option<&'s StatusPage>,
     subject_index: u64,
-    /// What was called so far.
+    /// The calls made so far, by class.
     pub tally: Tally,
-    /// The last call, for what is only seen after it.
+    /// The last call, for effects detected only afterwards.
     pub last: Option<(Call, Note)>,
 }
 
@@ -140,14 +140,14 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Shows the supervisor that verification goes on.
+    /// Signals progress to the supervisor.
     pub fn beat(&self) {
         if let Some(status) = self.status {
             status.beat();
         }
     }
 
-    /// Notes the call for the supervisor.
+    /// Announces the call to the supervisor.
     pub fn announce(&self, call: &Call, note: Note) {
         let Some(status) = self.status else { return };
         status.set(Now {
@@ -163,26 +163,26 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// Notes the call, and makes it.
-    pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, Ill> {
+    /// Announces and makes the call.
+    pub fn call(&mut self, call: &Call, note: Note, step: bool) -> Result<u32, CallError> {
         self.announce(call, note);
         self.tally.count(self.family, call, note);
         self.last = Some((*call, note));
-        // SAFETY: stages pass memory of their own regions, and hold no reference into it.
+        // SAFETY: stages pass memory of their own regions, without references to it.
         unsafe { self.caller.call(call, step) }
     }
 
-    /// Makes the call and compares; the window shows its picture again afterwards.
+    /// Makes the call and compares; restores the window from its shadow afterwards.
     pub fn check(&mut self, trial: &Trial) -> Result<(), Box<Mismatch>> {
         self.fill(trial);
         let outcome = match self.call(&trial.call, trial.note, trial.step) {
             Ok(sum) => self.compare(trial, sum),
-            Err(ill) => Err(Box::new(ill_mismatch(ill, &trial.call, self.family))),
+            Err(error) => Err(Box::new(mismatch_of_error(error, &trial.call, self.family))),
         };
         if let Some(window) = trial.window {
             let (from, len) =
                 if outcome.is_ok() { (dst_at(trial, &window), trial.call.len) } else { (0, window.size) };
-            // SAFETY: both ranges lie inside the window and its picture, which do not overlap.
+            // SAFETY: both ranges are within the window and its shadow, which do not overlap.
             unsafe { window.base.add(from).copy_from_nonoverlapping(window.shadow.add(from), len) };
         }
         outcome
@@ -192,8 +192,8 @@ impl<'s> Checker<'s> {
         if trial.prefill == Prefill::Plain || trial.window.is_none() {
             return;
         }
-        // SAFETY: both have the call's length, and are apart: with these prefills, `content` is a picture in read-only memory of
-        // its own.
+        // SAFETY: both have the call's length and are disjoint: with these prefills, `content` is read-only
+        // memory of its own.
         let (dst, source) = unsafe {
             (
                 std::slice::from_raw_parts_mut(trial.call.dst, trial.call.len),
@@ -203,7 +203,7 @@ impl<'s> Checker<'s> {
         trial.prefill.write(dst, source);
     }
 
-    /// What is wrong with memory and result after a call that returned.
+    /// Compares memory and result after a call that returned.
     pub fn compare(&self, trial: &Trial, sum: u32) -> Result<(), Box<Mismatch>> {
         if sums(self.family) && fold(u64::from(sum)) != trial.sum {
             let mut mismatch = Mismatch::new(
@@ -219,7 +219,7 @@ impl<'s> Checker<'s> {
         let Some(window) = trial.window else { return Ok(()) };
         let at = dst_at(trial, &window);
         let (len, size) = (trial.call.len, window.size);
-        // SAFETY: `size` readable bytes each, and no call runs.
+        // SAFETY: `size` readable bytes each, and no call is running.
         let (bytes, shadow) = unsafe {
             (std::slice::from_raw_parts(window.base, size), std::slice::from_raw_parts(window.shadow, size))
         };
@@ -246,7 +246,7 @@ impl<'s> Checker<'s> {
             // SAFETY: i < len, and `content` has the call's length.
             _ => unsafe { *trial.content.add(i) },
         };
-        // A fault inside the buffer is reported before one outside: it is the simpler one.
+        // A wrong byte inside the buffer has priority over one outside: it is simpler.
         let inside = (0..len).find(|i| bytes[at + i] != content(*i)).map(|i| (at + i, content(i)));
         let outside = || {
             let changed = |i: &usize| bytes[*i] != shadow[*i];
@@ -255,11 +255,12 @@ impl<'s> Checker<'s> {
         };
         let is_inside = inside.is_some();
         let Some((place, expected)) = inside.or_else(outside) else {
-            return Mismatch::new(Kind::WrongBytes, "steady memory", "memory that changes by itself");
+            return Mismatch::new(Kind::WrongBytes, "stable memory", "memory that changes by itself");
         };
         let source_at = (trial.call.src as usize).wrapping_sub(window.base as usize);
         let in_source = self.family.reads() && place.wrapping_sub(source_at) < len;
-        // SAFETY: `content` has the call's length where the family reads; zero has no other prefill than plain.
+        // SAFETY: `content` has the call's length if the family reads; zero routines have only the plain
+        // prefill.
         let source = || unsafe { std::slice::from_raw_parts(trial.content, len) };
         let before = match trial.prefill {
             Prefill::Plain => shadow[place],
@@ -270,7 +271,7 @@ impl<'s> Checker<'s> {
         let got = bytes[place];
         let (kind, about) = match (is_inside, in_source) {
             (true, _) if got == before => {
-                let about = format!("byte {first} is left as it was, {got:#04x}; {expected:#04x} is right");
+                let about = format!("byte {first} is unchanged, {got:#04x}; expected {expected:#04x}");
                 (Kind::LeftBytesUnwritten, about)
             }
             (true, _) => (Kind::WrongBytes, String::new()),
@@ -286,7 +287,7 @@ impl<'s> Checker<'s> {
             ),
         };
         let about = if about.is_empty() {
-            format!("byte {first} of the destination is {got:#04x}, {expected:#04x} is right")
+            format!("byte {first} of the destination is {got:#04x}, expected {expected:#04x}")
         } else {
             about
         };
@@ -312,22 +313,22 @@ fn all_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |all, byte| all | byte) == 0
 }
 
-/// What a call that crashed, or came back in a state that is not its caller's, did wrong.
-pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
-    let (signal, address, write, stack) = match ill {
-        Ill::State { kind, what, before, after } => {
+/// The mismatch for a call that crashed or did not preserve the caller's state.
+pub(super) fn mismatch_of_error(error: CallError, call: &Call, family: Family) -> Mismatch {
+    let (signal, address, write, stack) = match error {
+        CallError::State { kind, what, before, after } => {
             let about = format!("{what} was {before} before the call and is {after} after it");
             return Mismatch { about, ..Mismatch::new(kind, before, after) };
         }
-        Ill::Forked => {
+        CallError::Forked => {
             let about = "left a second process behind, in this call or one shortly before it".to_owned();
             return Mismatch { about, ..Mismatch::new(Kind::Forked, "one process", "two processes") };
         }
-        Ill::Overdue => {
-            let about = "was as far as this when the time for verification was over".to_owned();
+        CallError::Overdue => {
+            let about = "had reached this call when the time for verification ran out".to_owned();
             return Mismatch { about, ..Mismatch::new(Kind::TimedOut, "an end in time", "none") };
         }
-        Ill::Fault { signal, address, write, stack } => (signal, address, write, stack),
+        CallError::Fault { signal, address, write, stack } => (signal, address, write, stack),
     };
     let name = signal_name(signal);
     let did = if write { "wrote" } else { "read" };
@@ -336,7 +337,7 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
     let Some(address) = address else {
         return crashed(match signal {
             libc::SIGSEGV | libc::SIGBUS => format!(
-                "{name}: an address that cannot be one, or an aligned vector access at an unaligned address"
+                "{name}: a non-canonical address, or an aligned vector access at an unaligned address"
             ),
             _ => name.clone(),
         });
@@ -345,12 +346,12 @@ pub(super) fn ill_mismatch(ill: Ill, call: &Call, family: Family) -> Mismatch {
         return crashed(format!("{name} at the instruction at {address:#x}"));
     }
     if address.abs_diff(stack) < GUARD_BYTES {
-        return crashed(format!("{name}: {did} at its stack's end"));
+        return crashed(format!("{name}: {did} beyond the end of its stack"));
     }
     let buffers =
         [(family.writes(), "destination", call.dst as usize), (family.reads(), "source", call.src as usize)];
     let mut nearest: Option<(usize, Mismatch)> = None;
-    for (_, buffer, start) in buffers.into_iter().filter(|(there, ..)| *there) {
+    for (_, buffer, start) in buffers.into_iter().filter(|(is_used, ..)| *is_used) {
         let end = start.wrapping_add(call.len);
         let kind = if write { Kind::WroteOutside } else { Kind::ReadOutside };
         let (distance, kind, about) = if address >= end {
@@ -378,7 +379,7 @@ mod tests {
     use super::Prefill;
 
     #[test]
-    fn what_is_written_before_a_call_is_what_reports_say_of_each_byte() {
+    fn prefills_and_their_reported_bytes_agree() {
         for len in [0, 1, 2, 7, 64, 65] {
             let source: Vec<u8> = (0..len as u8).map(|i| i.wrapping_mul(37) ^ 0x5a).collect();
             for prefill in [Prefill::Plain, Prefill::Source, Prefill::Reversed, Prefill::AllButOne] {

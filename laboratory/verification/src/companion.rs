@@ -1,65 +1,65 @@
-//! A second thread whose calls happen exactly when a stopped call lets them.
+//! A second thread that makes its calls exactly when a stopped call allows it.
 //!
-//! Two threads that merely run at the same time meet inside a routine by luck. Here one thread is stopped between two
-//! instructions and waits, in the handler, until the other has made a few whole calls: a schedule that two
-//! cores might produce, made certain. It needs no second CPU, and how busy the machine is decides only how long
-//! it takes.
+//! Two threads that merely run concurrently meet inside a routine by chance. Here, one thread is stopped
+//! between two instructions and waits in the handler until the other has made a few complete calls: a
+//! schedule that two cores might produce, made deterministic. It needs no second CPU, and load on the machine
+//! only affects the duration.
 
 use super::checker::Mismatch;
 use super::counterexample::Kind;
-use super::ground::{Field, Stop};
-use super::images::Album;
+use super::ground::{Ground, Stop};
 use super::note::Stage;
 use super::other_thread::{Seen, look, this_thread};
 use super::signals::SignalStack;
-use super::sweep::{MIDDLING, Proof};
+use super::sweep::{MIDDLING, Verification};
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::Duration;
 
-/// Where a stopped call lets another thread's calls happen.
+/// Synchronises a stopped call with the calls of another thread.
 #[derive(Debug, Default)]
 pub(super) struct Meeting {
-    /// See the constants.
+    /// One of the constants below.
     turn: AtomicU32,
-    /// The other thread's number.
+    /// The other thread's id.
     thread: AtomicI32,
     /// The length of the stopped call.
     len: AtomicUsize,
     met: AtomicBool,
-    /// How often the other thread may still be let in.
+    /// The number of times the other thread may still run.
     visits: AtomicU32,
-    /// The other thread has not come back: it waits for what the stopped call holds.
+    /// The other thread has not finished: it waits for something that the stopped call holds.
     waits: AtomicBool,
     waited: AtomicU32,
     failure: Mutex<Option<Mismatch>>,
 }
 
-const NOBODY: u32 = 0;
-const ASKED: u32 = 1;
+const IDLE: u32 = 0;
+const REQUESTED: u32 = 1;
 const DONE: u32 = 2;
-const OVER: u32 = 3;
-/// A call that takes that much CPU time while another one is stopped waits for it in a loop.
-const SPINS: Duration = Duration::from_millis(100);
-/// A routine that locks needs no more visits than that to show it.
+const ENDED: u32 = 3;
+/// A call that uses this much CPU time while another one is stopped is waiting for it in a loop.
+const MOST_SPINNING: Duration = Duration::from_millis(100);
+/// The maximum number of waits: a routine that uses locks reveals this within them.
 const MOST_WAITS: u32 = 6;
 
 impl Meeting {
-    /// Lets the other thread in at most that often from now on, beside a stopped call of `len` bytes.
+    /// Allows the other thread to run up to `visits` times from now on, during a stopped call of `len` bytes.
     pub fn begin(&self, visits: u32, len: usize) {
         self.visits.store(visits, Ordering::Relaxed);
         self.len.store(len, Ordering::Relaxed);
     }
 
-    /// Called in a signal handler: waits until the other thread has made a few calls. A routine that holds a lock keeps it
-    /// from that as long as its own call is stopped, so the call goes on when the other thread sleeps, or spins.
-    pub fn let_the_other_run(&self) {
+    /// Called in a signal handler: waits until the other thread has made a few calls. A routine that holds a
+    /// lock blocks it while its own call is stopped, so the call continues once the other thread sleeps or
+    /// spins.
+    pub fn let_other_run(&self) {
         if self.waits.load(Ordering::Relaxed)
             || self.waited.load(Ordering::Relaxed) >= MOST_WAITS
             || self.visits.load(Ordering::Relaxed) == 0
-            || self.turn.compare_exchange(NOBODY, ASKED, Ordering::AcqRel, Ordering::Relaxed).is_err()
+            || self.turn.compare_exchange(IDLE, REQUESTED, Ordering::AcqRel, Ordering::Relaxed).is_err()
         {
             return;
         }
@@ -67,46 +67,47 @@ impl Meeting {
         self.wake();
         if self.other_is_done() {
             self.met.store(true, Ordering::Relaxed);
-            let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+            let _ = self.turn.compare_exchange(DONE, IDLE, Ordering::AcqRel, Ordering::Relaxed);
         } else {
             self.waits.store(true, Ordering::Relaxed);
             self.waited.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// After a stopped call: lets the other thread finish what that call kept it from. False if it still does not.
+    /// After a stopped call: waits for the other thread to finish calls that were blocked. False if it does
+    /// not.
     pub fn settle(&self) -> bool {
         if !self.waits.load(Ordering::Relaxed) {
             return true;
         }
-        // The lock is free again; it takes a moment to be woken.
+        // The lock is free again; waking takes a moment.
         let back = (0..1000).any(|_| self.other_is_done());
         if back {
-            let _ = self.turn.compare_exchange(DONE, NOBODY, Ordering::AcqRel, Ordering::Relaxed);
+            let _ = self.turn.compare_exchange(DONE, IDLE, Ordering::AcqRel, Ordering::Relaxed);
             self.waits.store(false, Ordering::Relaxed);
         }
         back
     }
 
-    /// Waits for the other thread; false once it is asleep, or has computed for too long.
+    /// Waits for the other thread; false once it is asleep, or has used too much CPU time.
     fn other_is_done(&self) -> bool {
         let thread = self.thread.load(Ordering::Relaxed);
         let begin = look(thread);
         let mut asleep = 0;
-        while self.turn.load(Ordering::Acquire) == ASKED {
+        while self.turn.load(Ordering::Acquire) == REQUESTED {
             let moment = futex::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-            let woken = futex::wait(&self.turn, futex::Flags::PRIVATE, ASKED, Some(&moment));
+            let woken = futex::wait(&self.turn, futex::Flags::PRIVATE, REQUESTED, Some(&moment));
             if woken.is_ok() {
                 continue;
             }
             match (begin, look(thread)) {
                 (Some(begin), Some(now)) => {
                     asleep = if now.asleep { asleep + 1 } else { 0 };
-                    if asleep >= 2 || used(begin, now) > SPINS {
-                        return self.turn.load(Ordering::Acquire) != ASKED;
+                    if asleep >= 2 || used(begin, now) > MOST_SPINNING {
+                        return self.turn.load(Ordering::Acquire) != REQUESTED;
                     }
                 }
-                // Nothing is known of it, as where /proc is missing.
+                // Nothing is known about it, for example without /proc.
                 _ => return false,
             }
         }
@@ -114,11 +115,11 @@ impl Meeting {
     }
 
     fn wake(&self) {
-        // Its errors do not matter: no thread waits, or the value has changed.
+        // Errors do not matter: no thread waits, or the value has changed.
         let _ = futex::wake(&self.turn, futex::Flags::PRIVATE, 1);
     }
 
-    /// True if the other thread ran since this was last asked.
+    /// Whether the other thread has run since the last query.
     pub fn met(&self) -> bool {
         self.met.swap(false, Ordering::Relaxed)
     }
@@ -132,24 +133,17 @@ fn used(begin: Seen, now: Seen) -> Duration {
     now.cpu.saturating_sub(begin.cpu)
 }
 
-/// The companion's own memory: an album that is never written, and fields.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ground<'m> {
-    pub album: &'m Album,
-    pub fields: &'m [Field<'m>],
-}
-
 /// A thread that calls the same routine on its own buffers whenever it is allowed to run.
 #[derive(Debug)]
 pub(super) struct Companion<'m>(&'m Meeting);
 
 impl<'m> Companion<'m> {
-    /// Starts the thread, which makes the calls of another verification, `proof`, on `small` ground or on `large`; it ends when the
-    /// companion is dropped.
+    /// Starts the thread, which makes the calls of another verification, `verification`, on `small` or
+    /// `large` ground; it ends when the companion is dropped.
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         meeting: &'m Meeting,
-        mut proof: Proof<'m>,
+        mut verification: Verification<'m>,
         small: Ground<'m>,
         large: Ground<'m>,
     ) -> Companion<'m>
@@ -161,18 +155,22 @@ impl<'m> Companion<'m> {
             meeting.thread.store(this_thread(), Ordering::Relaxed);
             loop {
                 match meeting.turn.load(Ordering::Acquire) {
-                    OVER => return,
-                    ASKED => {
+                    ENDED => return,
+                    REQUESTED => {
                         let len = meeting.len.load(Ordering::Relaxed);
-                        for len in [len, proof.some_length(len.max(300))] {
+                        for len in [len, verification.some_length(len.max(300))] {
                             let ground = if len <= MIDDLING { small } else { large };
-                            let outcome = proof.drawn(Stage::Threads, ground.album, ground.fields, len);
+                            let outcome = verification.drawn(Stage::Threads, ground, len);
                             if let Err(Stop::Caught(caught)) = outcome {
                                 meeting.fail(caught.mismatch);
                             }
                         }
-                        let _ =
-                            meeting.turn.compare_exchange(ASKED, DONE, Ordering::AcqRel, Ordering::Relaxed);
+                        let _ = meeting.turn.compare_exchange(
+                            REQUESTED,
+                            DONE,
+                            Ordering::AcqRel,
+                            Ordering::Relaxed,
+                        );
                         meeting.wake();
                     }
                     idle => {
@@ -182,7 +180,7 @@ impl<'m> Companion<'m> {
                 }
             }
         });
-        // The stopped call looks at the thread by its number.
+        // The stopped call observes the thread by its id.
         while meeting.thread.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }
@@ -193,14 +191,14 @@ impl<'m> Companion<'m> {
         self.0
     }
 
-    /// What the companion's own calls came to.
+    /// The result of the companion's own calls.
     pub fn verdict(&self) -> Result<(), Mismatch> {
         match self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             None => Ok(()),
             Some(mismatch) => Err(Mismatch {
                 kind: Kind::Threads,
                 about: format!(
-                    "a call on another thread goes wrong while this one is stopped: {}",
+                    "a call on another thread fails while this one is stopped: {}",
                     mismatch.what()
                 ),
                 ..mismatch
@@ -211,7 +209,7 @@ impl<'m> Companion<'m> {
 
 impl Drop for Companion<'_> {
     fn drop(&mut self) {
-        self.0.turn.store(OVER, Ordering::Release);
+        self.0.turn.store(ENDED, Ordering::Release);
         self.0.wake();
     }
 }

@@ -1,4 +1,4 @@
-//! What is said about a routine that is wrong: the input, what came out, and a sentence.
+//! Counterexamples: the failing input, the outcome, and a sentence that describes both.
 
 use super::checker::Mismatch;
 use super::note::Note;
@@ -10,92 +10,92 @@ use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// In which way a routine is wrong.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The checksum is another.
+    /// The checksum is wrong.
     WrongResult,
-    /// The checksum changes with bytes that lie outside the buffer.
+    /// The checksum depends on bytes outside the buffer.
     ReadDependence,
-    /// The address returned is not the destination's.
+    /// The returned address is not the destination's.
     ReturnValue,
-    /// Bytes of the destination are as they were before the call.
+    /// Bytes of the destination are unchanged.
     LeftBytesUnwritten,
-    /// Bytes of the destination are neither as they were nor as they should be.
+    /// Bytes of the destination have changed to wrong values.
     WrongBytes,
     /// A byte outside the destination was written.
     WroteOutside,
-    /// A byte outside a buffer was read, where nothing can be read.
+    /// An inaccessible byte outside a buffer was read.
     ReadOutside,
     /// A byte of the source was written.
     ChangedSource,
-    /// A register that belongs to the caller has another value.
+    /// A callee-saved register was not preserved.
     ClobberedRegister,
-    /// The stack pointer is elsewhere.
+    /// The stack pointer was not preserved.
     StackPointer,
     /// The stack above the return address was written.
     WroteCallerStack,
     /// The direction flag is set.
     DirectionFlag,
-    /// The control bits of MXCSR are changed.
+    /// The control bits of MXCSR have changed.
     Mxcsr,
-    /// The x87 control word or register stack is not as it was.
+    /// The x87 control word or register stack was not preserved.
     X87,
     /// The result depends on earlier calls.
     History,
-    /// Two threads with buffers of their own disturb each other.
+    /// Two threads with separate buffers affect each other.
     Threads,
-    /// Bytes next to the destination were written, if only for a moment: what another thread writes there is lost.
+    /// Bytes next to the destination were written, if only temporarily: writes by another thread are lost.
     NeighbourRace,
     /// A signal during the call changes the result.
     Signals,
-    /// The length was not taken as a whole: a buffer larger than 2 or 4 GiB was not worked through.
+    /// The length was truncated: a buffer larger than 2 or 4 GiB was not fully processed.
     TruncatedLength,
     /// It ended in a signal for another reason.
     Crashed,
-    /// It did not return in time, or is too slow for verification to come to an end.
+    /// It did not return in time, or is too slow for verification to finish.
     TimedOut,
     /// It ended the process.
     Exited,
-    /// It left a second process behind.
+    /// It left a child process behind.
     Forked,
 }
 
-/// An input on which a routine is wrong: the smallest that was found.
+/// An input on which a routine is wrong: the smallest one found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counterexample {
-    /// In which way.
+    /// The kind of failure.
     pub kind: Kind,
     /// The routine's family.
     pub family: Family,
     /// The call's length in bytes.
     pub len: u64,
-    /// The destination's address modulo 4096; `None` where there is no destination.
+    /// The destination's address modulo 4096; `None` if there is no destination.
     pub dst_offset: Option<u64>,
-    /// The source's address modulo 4096; `None` where there is no source.
+    /// The source's address modulo 4096; `None` if there is no source.
     pub src_offset: Option<u64>,
-    /// The checksum's seed; `None` where there is none.
+    /// The checksum's seed; `None` if there is none.
     pub seed: Option<u32>,
-    /// What the source holds, or the destination before the call where there is no source, in words.
+    /// The contents of the source, or of the destination before the call if there is no source, in words.
     pub pattern: String,
-    /// The same as bytes in hexadecimal: all up to 64, else the first and the last. `None` where unknown.
+    /// The same in hexadecimal: all bytes up to 64, otherwise the first and the last. `None` if unknown.
     pub bytes: Option<String>,
-    /// What should have been.
+    /// The expected outcome.
     pub expected: String,
-    /// What was.
+    /// The actual outcome.
     pub got: String,
-    /// The first wrong byte, counted from the destination's first; negative before it.
+    /// The first wrong byte, relative to the start of the destination; negative before it.
     pub first_difference: Option<i64>,
-    /// Where the buffers lie and what else goes on.
+    /// Where the buffers are, and the circumstances.
     pub place: String,
-    /// The calls that must come before it, in a process in which the routine was not called before; none for most.
+    /// The calls that must precede it, in a process in which the routine was not called before; mostly none.
     pub earlier: Vec<Earlier>,
-    /// True if offsets matter modulo 4096, not only modulo 64.
+    /// Whether offsets matter modulo 4096, rather than only modulo 64.
     pub in_page: bool,
-    /// False if the call, after the earlier ones, does not fail again: then more matters than is known.
+    /// False if the call, after the earlier ones, did not fail again: then it depends on something unknown.
     pub every_time: bool,
-    /// All of it in one sentence.
+    /// A sentence that contains all of this.
     pub sentence: String,
 }
 
@@ -105,13 +105,13 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// Why verification failed.
+/// The reason that verification failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The routine is wrong.
     #[error("{0}")]
     Wrong(Box<Counterexample>),
-    /// This CPU lacks instructions of the routine, or the mask takes them away.
+    /// This CPU lacks instructions that the routine needs, or they are masked.
     #[error("needs {0}, which this CPU lacks")]
     Unsupported(String),
     /// There was not enough memory for verification, so nothing is known about the routine.
@@ -119,26 +119,26 @@ pub enum Failure {
     NoMemory(#[from] MapError),
 }
 
-/// How a worker ended that was verifying.
+/// How a worker that was verifying ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// By this signal.
     Signal(i32),
     /// It made no call for too long and was killed.
     TimedOut,
-    /// With this exit status, before it had reported.
+    /// With this exit status, before reporting a result.
     Exit(i32),
 }
 
-/// Names the input of a worker that died or was killed while it verified a routine of that family, from its status
-/// page and the seed of its verification.
+/// The counterexample for a worker that died or was killed while it verified a routine of `family`, from its
+/// status page and the seed of its verification.
 #[must_use]
 pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counterexample {
     let note = Note::read(now);
     let (kind, got) = match ending {
         Ending::Signal(signal) => (Kind::Crashed, signal_name(signal)),
         Ending::TimedOut => (Kind::TimedOut, "no return in time".to_owned()),
-        Ending::Exit(status) => (Kind::Exited, format!("the process ended with status {status}")),
+        Ending::Exit(status) => (Kind::Exited, format!("the process exited with status {status}")),
     };
     let data_offset = if family.reads() { now.src_offset } else { now.dst_offset } as usize;
     let pattern = if family.reads() { note.pattern } else { note.prefill };
@@ -158,13 +158,13 @@ pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counter
     .with_sentence("")
 }
 
-/// True if routines of the family return a checksum.
+/// Whether routines of the family return a checksum.
 pub(super) const fn sums(family: Family) -> bool {
     matches!(family, Family::Checksum | Family::CopyChecksum)
 }
 
 impl Counterexample {
-    /// What a mismatch says, and where its call was; what the buffers held is added later.
+    /// The counterexample of a mismatch and its call; the contents of the buffers are added later.
     pub(super) fn plain(
         mismatch: Mismatch,
         family: Family,
@@ -193,7 +193,7 @@ impl Counterexample {
         }
     }
 
-    /// The same with its sentence; `about` says more than `expected` and `got` do.
+    /// Adds the sentence; `about` gives more details than `expected` and `got`.
     pub(super) fn with_sentence(self, about: &str) -> Counterexample {
         let sentence = self.compose(about);
         Counterexample { sentence, ..self }
@@ -225,12 +225,12 @@ impl Counterexample {
         } else {
             about.to_owned()
         };
-        let once = if self.every_time { "" } else { "; it does not fail again" };
+        let once = if self.every_time { "" } else { "; it did not fail again" };
         format!("{input}: {what}{once}")
     }
 }
 
-/// All bytes in hexadecimal up to 64, else the first 32, the last 16 and how many there are.
+/// All bytes in hexadecimal up to 64, otherwise the first 32, the last 16 and the number of bytes.
 pub(super) fn hex(bytes: &[u8]) -> String {
     let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     if bytes.len() <= 64 {
@@ -240,7 +240,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     format!("{}..{} ({} bytes)", digits(head), digits(tail), bytes.len())
 }
 
-/// `SIGSEGV` for 11, and so on.
+/// `SIGSEGV` for 11, etc.
 #[must_use]
 pub fn signal_name(signal: i32) -> String {
     match signal {
@@ -261,7 +261,7 @@ mod tests {
     use crate::note::{Spot, Stage};
 
     #[test]
-    fn a_dead_worker_is_described() {
+    fn dead_workers_give_counterexamples() {
         let note = Note {
             stage: Stage::Sweep,
             pattern: patterns::index::ONES,
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn long_data_is_cut() {
+    fn long_data_is_truncated() {
         assert_eq!(hex(&[1, 0xab]), "01ab");
         let text = hex(&[0xff; 100]);
         assert_eq!(text, format!("{}..{} (100 bytes)", "ff".repeat(32), "ff".repeat(16)));

@@ -11,7 +11,7 @@ use super::replay::Change;
 use carryline_machine::arena::MapError;
 use carryline_variants::Family;
 
-/// The two, with a copy of what the source holds and a picture of the destination before a call.
+/// The buffers, a copy of the source's data, and the destination's contents before a call.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub source: Region,
@@ -20,7 +20,7 @@ pub(super) struct Desk {
     data: Vec<u8>,
 }
 
-/// What a call on a desk works on.
+/// The parts of the buffers that a call uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spread {
     pub dst_at: usize,
@@ -30,14 +30,14 @@ pub(super) struct Spread {
 }
 
 impl Desk {
-    /// Room for `bytes` on either side.
+    /// Allocates `bytes` for each buffer.
     pub fn new(bytes: usize) -> Result<Desk, MapError> {
         let (source, target) = (Region::new(bytes)?, Region::new(bytes)?);
         let picture = vec![0; target.len()];
         Ok(Desk { source, target, picture, data: Vec::new() })
     }
 
-    /// Does to the buffers what happens between two calls. `salt` tells one change from another.
+    /// Changes the buffers between two calls. `salt` makes each change different.
     pub fn change(&mut self, change: Change, spread: Spread, salt: u64) -> Result<(), MapError> {
         let Spread { dst_at, src_at, len, .. } = spread;
         let mut random = Random::new(salt ^ 0x6368_616e_6765);
@@ -64,14 +64,14 @@ impl Desk {
         Ok(())
     }
 
-    /// Random bytes everywhere.
+    /// Fills both buffers with random bytes.
     pub fn fill(&mut self, random: &mut Random) {
         random.fill(self.source.bytes_mut());
         random.fill(self.target.bytes_mut());
     }
 
-    /// The call with what it must bring, from what the desk holds now. Everything within a page of the destination is
-    /// compared.
+    /// The call with its expected outcome, from the current contents. Everything within a page of the
+    /// destination is compared.
     pub fn trial(&mut self, family: Family, spread: Spread, note: Note) -> Trial {
         let Spread { dst_at, src_at, len, seed } = spread;
         let (reads, writes) = (family.reads(), family.writes());

@@ -1,13 +1,13 @@
-//! Ends a process that a routine under test has split off, before it goes on with its parent's work.
+//! Ends child processes forked by a routine under test before they continue the parent's work.
 //!
-//! A routine that forks and returns in both processes would leave two verifications, and each of them would fork again.
-//! So every caller of routines calls [`exit_if_child`] after them: a page that the kernel wipes in a child tells
-//! which process this is, without a system call. A child says that it was there, in memory that both share, and ends.
-//! Verification takes that, or a child that is still there, for a fault (`Watch`), so that no routine which does it
-//! is timed.
+//! A routine that forks and returns in both processes would leave two verifications, each of which would fork
+//! again. So every caller of routines calls [`exit_if_child`] afterwards: a page that the kernel wipes in a
+//! child identifies the process without a system call. A child records its existence in shared memory and
+//! exits. Verification counts this, or a child that still exists, as a fault (`Watch`), so that no such
+//! routine is timed.
 //!
-//! What it cannot see: a child that shares its parent's memory (`vfork`, `clone` with `CLONE_VM`) and one that goes its
-//! own way and is gone before it can be observed.
+//! Two kinds of child are not detected: one that shares its parent's memory (`vfork`, `clone` with
+//! `CLONE_VM`), and one that does not return from the routine and ends before it can be observed.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use std::mem::zeroed;
@@ -17,16 +17,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 struct Guard {
-    /// Zero in a child; `None` where the kernel does not wipe pages.
+    /// Zero in a child; `None` if the kernel does not wipe pages.
     wiped: Option<&'static AtomicU32>,
     process: AtomicU32,
-    /// The latest verification of which a child was seen.
+    /// The latest verification in which a child was seen.
     latest: &'static AtomicU64,
 }
 
 static GUARD: OnceLock<Guard> = OnceLock::new();
 /// Counts verifications. Private memory: a child keeps the number of the verification in which it was forked.
-static PROOF: AtomicU64 = AtomicU64::new(1);
+static VERIFICATION: AtomicU64 = AtomicU64::new(1);
 
 fn page<T>(flags: MapFlags) -> Option<*mut T> {
     let bytes = carryline_machine::arena::page_bytes();
@@ -38,7 +38,7 @@ fn page<T>(flags: MapFlags) -> Option<*mut T> {
 fn guard() -> &'static Guard {
     GUARD.get_or_init(|| Guard {
         wiped: page::<AtomicU32>(MapFlags::PRIVATE).and_then(|page| {
-            // SAFETY: advice on the page that was just mapped; its content here stays.
+            // SAFETY: advice about the page just mapped; its contents in this process are unaffected.
             let wipes = unsafe {
                 libc::madvise(page.cast(), carryline_machine::arena::page_bytes(), libc::MADV_WIPEONFORK) == 0
             };
@@ -54,8 +54,8 @@ fn guard() -> &'static Guard {
     })
 }
 
-/// Declares this process, with all its threads, to be the one that goes on. To be called before routines are, and
-/// never between a routine and [`exit_if_child`].
+/// Declares this process, with all its threads, the one that continues. Call it before any routine, and never
+/// between a routine and [`exit_if_child`].
 pub fn arm() {
     let guard = guard();
     if let Some(mark) = guard.wiped {
@@ -64,7 +64,7 @@ pub fn arm() {
     guard.process.store(std::process::id(), Ordering::Relaxed);
 }
 
-/// Returns in the process that called [`arm`]; ends one that a routine has split off from it.
+/// Returns in the process that called [`arm`]; ends a child forked by a routine.
 #[inline]
 pub fn exit_if_child() {
     if is_child() {
@@ -73,11 +73,11 @@ pub fn exit_if_child() {
     }
 }
 
-/// The same within a verification: the child tells it before it ends.
+/// As [`exit_if_child`], within a verification: the child records its existence first.
 #[inline]
-pub(crate) fn tell_and_exit_if_child() {
+pub(crate) fn record_and_exit_if_child() {
     if is_child() {
-        guard().latest.fetch_max(PROOF.load(Ordering::Relaxed), Ordering::Relaxed);
+        guard().latest.fetch_max(VERIFICATION.load(Ordering::Relaxed), Ordering::Relaxed);
         exit_if_child();
     }
 }
@@ -91,43 +91,43 @@ fn is_child() -> bool {
     }
 }
 
-/// Looks for processes that the routines of one verification have split off.
+/// Looks for child processes forked by the routines of one verification.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
-    proof: u64,
-    /// False if this thread had children before, so that another one would tell nothing.
+    verification: u64,
+    /// False if this thread already had children, so that another one would not be noticed.
     alone: bool,
 }
 
 impl Watch {
-    /// For the routines of a new verification; one runs at a time.
+    /// For the routines of a new verification; only one runs at a time.
     pub fn begin() -> Watch {
         arm();
-        PROOF.fetch_add(1, Ordering::Relaxed);
+        VERIFICATION.fetch_add(1, Ordering::Relaxed);
         Watch::current()
     }
 
     /// For the routines of the current verification.
     pub fn current() -> Watch {
-        Watch { proof: PROOF.load(Ordering::Relaxed), alone: !thread_has_children() }
+        Watch { verification: VERIFICATION.load(Ordering::Relaxed), alone: !thread_has_children() }
     }
 
-    /// True if a child of this verification has ended in [`tell_and_exit_if_child`].
+    /// Whether a child of this verification has ended in [`record_and_exit_if_child`].
     #[inline]
     pub fn came_back(&self) -> bool {
-        guard().latest.load(Ordering::Relaxed) == self.proof
+        guard().latest.load(Ordering::Relaxed) == self.verification
     }
 
-    /// True if there is a child of this thread, running or not: a system call.
+    /// Whether this thread has a child, running or not. Makes a system call.
     pub fn left_behind(&self) -> bool {
         self.alone && thread_has_children()
     }
 
-    /// Waits a moment for the children to end, so that the next verification does not meet them.
+    /// Waits briefly for the children to end, so that the next verification does not see them.
     pub fn settle(&self) {
         let start = Instant::now();
         let flags = libc::WNOHANG | libc::__WNOTHREAD | libc::__WALL;
-        // SAFETY: asks for children of this thread alone, all of which the routines have made; no status is wanted.
+        // SAFETY: waits only for children of this thread, all made by the routines; the status is not needed.
         let take_one = || unsafe { libc::waitpid(-1, null_mut(), flags) };
         while self.alone && take_one() >= 0 && start.elapsed() < Duration::from_millis(300) {
             std::thread::yield_now();
@@ -135,10 +135,11 @@ impl Watch {
     }
 }
 
-/// Children of other threads are ignored: a program that embeds verification may start processes meanwhile.
+/// Children of other threads are ignored: a program that embeds verification may start processes
+/// concurrently.
 fn thread_has_children() -> bool {
     let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WNOTHREAD | libc::__WALL;
-    // SAFETY: a structure of the kernel's for which all-zero is valid; nothing is waited for or taken.
+    // SAFETY: a kernel structure for which all-zero is valid; nothing is waited for or reaped.
     unsafe {
         let mut about: libc::siginfo_t = zeroed();
         libc::waitid(libc::P_ALL, 0, &raw mut about, flags) == 0

@@ -1,8 +1,10 @@
-//! The forms in which libraries export an Internet checksum: what the function is passed, and what its result means.
+//! The forms in which libraries export an Internet checksum: the function's arguments, and the meaning of its
+//! result.
 //!
-//! A form's word is the result, a slash and the arguments: `checksum-host/ptr,len` is `uint16_t f(const void *, size_t)`
-//! whose result is the finished field as a number, as `htons` would take it. A function of any form is called through
-//! an adapter of the checksum family's own signature, so that everything that verifies a routine verifies it too.
+//! A form is written as the result, a slash and the arguments: `checksum-host/ptr,len` is `uint16_t f(const
+//! void *, size_t)`, whose result is the finished field as a number, to be stored after `htons`. A function
+//! of any form is called through an adapter with the checksum family's own signature, so that it can be
+//! verified like any other routine.
 
 mod bound;
 
@@ -10,22 +12,22 @@ pub use bound::Bound;
 use carryline_variants::Family;
 use std::fmt;
 
-/// What a function's result means.
+/// The meaning of a function's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// A 32-bit partial sum of words in native byte order, not complemented: Linux' `csum_partial`.
     Partial,
-    /// The finished field, complemented, as it stands in memory: to be stored without `htons`.
+    /// The finished field, complemented, in memory order: stored without `htons`.
     Checksum,
-    /// The finished field, complemented, as a number: to be stored after `htons`.
+    /// The finished field, complemented, as a number: stored after `htons`.
     ChecksumHost,
-    /// A folded sum that is not complemented, as it stands in memory.
+    /// A folded sum, not complemented, in memory order.
     Sum,
-    /// A folded sum that is not complemented, as a number.
+    /// A folded sum, not complemented, as a number.
     SumHost,
 }
 
-/// What a function is passed. A seed is a sum in the result's byte order, not complemented.
+/// The arguments of a function. A seed is a sum in the result's byte order, not complemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arguments {
     /// `(const void *, size_t, uint32_t)`.
@@ -40,7 +42,7 @@ pub enum Arguments {
     LenPtr,
     /// `(const struct iovec *, int)`.
     Iovec,
-    /// `(void *dst, const void *src, size_t, uint32_t)`: copies, and sums what it copied.
+    /// `(void *dst, const void *src, size_t, uint32_t)`: copies and sums.
     DstSrcLenSeed,
     /// `(const void *src, void *dst, size_t, uint32_t)`.
     SrcDstLenSeed,
@@ -74,33 +76,34 @@ const ARGUMENTS: [(Arguments, &str); 11] = [
     (Arguments::FieldOldNew, "field,old,new"),
 ];
 
-/// A function's form.
+/// The form of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
-    /// What its result means.
+    /// The meaning of its result.
     pub answer: Answer,
-    /// What it is passed.
+    /// Its arguments.
     pub arguments: Arguments,
 }
 
-/// Linux' `csum_partial`: also the checksum family's own form.
+/// Linux' `csum_partial`, which is also the checksum family's own form.
 pub const CSUM_PARTIAL: Form = Form { answer: Answer::Partial, arguments: Arguments::PtrLenSeed };
 
 impl Form {
-    /// All forms, those with a seed first: tried without a seed, a function that takes one would pass for one that does not.
+    /// All forms, those with a seed first: tried without a seed, a function that takes one would match a form
+    /// without.
     pub fn all() -> impl Iterator<Item = Form> {
         ARGUMENTS
             .into_iter()
             .flat_map(|(arguments, _)| ANSWERS.into_iter().map(move |(answer, _)| Form { answer, arguments }))
-            .filter(|form| form.is_sensible())
+            .filter(|form| form.is_valid())
     }
 
-    /// Updates take and return the finished field alone.
-    fn is_sensible(self) -> bool {
+    /// Updates take and return only the finished field.
+    fn is_valid(self) -> bool {
         !self.updates() || matches!(self.answer, Answer::Checksum | Answer::ChecksumHost)
     }
 
-    /// The form of that name; `csum_partial` is one more name of `partial/ptr,len,seed`.
+    /// The form with this name; `csum_partial` is an alias of `partial/ptr,len,seed`.
     ///
     /// ```
     /// use carryline_verification::forms::{CSUM_PARTIAL, Form};
@@ -116,19 +119,19 @@ impl Form {
         Form::all().find(|form| form.to_string() == name)
     }
 
-    /// True if the function changes a finished checksum instead of computing one.
+    /// Whether the function updates a finished checksum instead of computing one.
     #[must_use]
     pub const fn updates(self) -> bool {
         matches!(self.arguments, Arguments::CheckOldNew | Arguments::FieldOldNew)
     }
 
-    /// True if the function copies what it sums.
+    /// Whether the function copies the data that it sums.
     #[must_use]
     pub const fn copies(self) -> bool {
         matches!(self.arguments, Arguments::DstSrcLenSeed | Arguments::SrcDstLenSeed | Arguments::SrcDstLen)
     }
 
-    /// True if the function is passed a seed.
+    /// Whether the function takes a seed.
     #[must_use]
     pub const fn takes_seed(self) -> bool {
         !matches!(
@@ -142,7 +145,7 @@ impl Form {
         )
     }
 
-    /// The family whose job it does; `None` for updates.
+    /// The family that the function belongs to; `None` for updates.
     #[must_use]
     pub const fn family(self) -> Option<Family> {
         match (self.updates(), self.copies()) {
@@ -167,7 +170,7 @@ mod tests {
     use super::Form;
 
     #[test]
-    fn every_form_has_a_name_of_its_own() {
+    fn names_of_forms_are_unique_and_parse_back() {
         let names: std::collections::HashSet<String> = Form::all().map(|form| form.to_string()).collect();
         assert_eq!(names.len(), Form::all().count());
         assert!(Form::all().all(|form| Form::from_name(&form.to_string()) == Some(form)));

@@ -1,10 +1,11 @@
-//! A process in which the routine was never called.
+//! Processes in which the routine was never called.
 //!
-//! A fault that depends on earlier calls cannot be made again where there have been a million of them. So before the first
-//! call the process forks: the child waits, and forks a process of its own for each input that is to be tried, which
-//! makes the calls and ends. What it finds is what a program that does just that would see.
+//! A fault that depends on earlier calls cannot be reproduced after a million of them. So the process forks
+//! before the first call. The child waits, and forks a process for each input to be tried, which makes the
+//! calls and exits. Its result is that of a program that makes only these calls.
 //!
-//! The waiting process belongs to a thread of its own, so that it is not mistaken for one that the routine has left behind.
+//! The waiting process belongs to a separate thread, so that it is not mistaken for one that the routine left
+//! behind.
 
 use super::checker::{Checker, Mismatch};
 use super::desk::Desk;
@@ -20,21 +21,21 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// CPU time that a process gets for one input.
+/// The CPU time limit of a process for one input.
 const MOST_SECONDS: u64 = 1;
-/// Elapsed time, for routines that sleep.
+/// The limit on elapsed time, for routines that sleep.
 const MOST_SECONDS_ON_THE_CLOCK: u32 = 4;
 
-/// The answer for an input.
+/// The result for an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Answer {
     Right,
     Wrong(Mismatch),
-    /// Crashed beyond what handlers catch, out of memory or out of time.
+    /// Crashed in a way that handlers cannot catch, or out of memory or time.
     Nothing,
 }
 
-/// The waiting process, until dropped.
+/// Owns the waiting process until dropped.
 #[derive(Debug)]
 pub(super) struct Fresh {
     requests: Option<Sender<Input>>,
@@ -43,12 +44,12 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    /// Forks; to be called before the routine is.
+    /// Forks; must be called before the routine is.
     pub fn split(code: Landing) -> Fresh {
         let (requests, inbox) = channel::<Input>();
         let (outbox, answers) = channel();
         let keeper = std::thread::spawn(move || {
-            // Without a second process every answer is `Nothing`.
+            // If the fork fails, every answer is `Nothing`.
             let _ = keep(code, &inbox, &outbox);
         });
         let fresh = Fresh { requests: Some(requests), answers, keeper: Some(keeper) };
@@ -57,8 +58,8 @@ impl Fresh {
         fresh
     }
 
-    /// The outcome of that input in a process in which nothing was called before.
-    /// `count` numbers the call, as for [`Input::count`].
+    /// The result for this input in a process without earlier calls. `count` numbers the call, as in
+    /// [`Input::count`].
     pub fn try_on(&self, input: &Input, count: u64) -> Answer {
         let input = Input { count, ..input.clone() };
         let sent = self.requests.as_ref().is_some_and(|requests| requests.send(input).is_ok());
@@ -69,15 +70,15 @@ impl Fresh {
 impl Drop for Fresh {
     fn drop(&mut self) {
         self.requests = None;
-        // It has nothing to report.
+        // The thread has nothing to report.
         let _ = self.keeper.take().map(JoinHandle::join);
     }
 }
 
-/// The thread to which the waiting process belongs.
+/// The thread that owns the waiting process.
 fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::Result<()> {
     let (near, theirs) = UnixStream::pair()?;
-    // Out of the way of routines that close descriptors by their numbers, where so many are allowed.
+    // A high number, if the limit allows it, away from routines that close descriptors by number.
     let ours = match rustix::io::fcntl_dupfd_cloexec(&near, 600) {
         Ok(far) => {
             drop(near);
@@ -85,14 +86,14 @@ fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::
         }
         Err(_) => near,
     };
-    // SAFETY: the child allocates, which C libraries allow a child of a process with threads, and takes no lock that
-    // another thread could have held; it never returns from here.
+    // SAFETY: the child allocates, which C libraries support in a child of a multithreaded process, and takes
+    // no lock that another thread could have held; it never returns from here.
     let child = unsafe { libc::fork() };
     match child {
         -1 => return Err(io::Error::last_os_error()),
         0 => {
             drop(ours);
-            // An error is an end too: there is no one to report it to.
+            // It also ends after an error, which cannot be reported.
             let _ = serve(code, &theirs);
             // SAFETY: ends this process immediately, without handlers that belong to its parent.
             unsafe { libc::_exit(0) };
@@ -111,7 +112,7 @@ fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::
     }
     drop(reader);
     let descriptor = ours.into_raw_fd();
-    // SAFETY: a descriptor of this thread's own. A routine may have closed it all the same, which is its own affair.
+    // SAFETY: this thread's own descriptor. If a routine has closed it, the error is harmless.
     unsafe { libc::close(descriptor) };
     reap(child);
     Ok(())
@@ -127,12 +128,12 @@ fn ask(mut to: &UnixStream, from: &mut impl BufRead, input: &Input) -> io::Resul
     Ok(serde_json::from_str(&line)?)
 }
 
-/// The waiting process: a process for each input, until the other end is closed.
+/// The loop of the waiting process: forks a process for each input until the other end is closed.
 fn serve(code: Landing, socket: &UnixStream) -> io::Result<()> {
     let own = socket.as_raw_fd().cast_unsigned();
     let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null")?;
-    // SAFETY: descriptors that this process has no use for: a pipe that it kept open would keep its reader waiting. What a
-    // routine prints goes nowhere.
+    // SAFETY: closes descriptors that this process does not need: an inherited pipe would keep its reader
+    // waiting. The output of routines is discarded.
     unsafe {
         for standard in (0..3).filter(|standard| *standard != own.cast_signed()) {
             libc::dup2(nowhere.as_raw_fd(), standard);
@@ -142,7 +143,7 @@ fn serve(code: Landing, socket: &UnixStream) -> io::Result<()> {
         }
         libc::syscall(libc::SYS_close_range, own.max(2) + 1, u32::MAX, 0);
     }
-    // Closed by now.
+    // Already closed.
     std::mem::forget(nowhere);
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     let mut reader = BufReader::new(socket);
@@ -172,7 +173,7 @@ fn in_a_child(code: Landing, input: &Input) -> io::Result<Answer> {
             drop(from);
             let answer = answer(code, input);
             let _ = serde_json::to_string(&answer).map(|json| to.write_all(json.as_bytes()));
-            // SAFETY: it ends the child, which holds nothing that wants to be dropped.
+            // SAFETY: ends the child, which holds nothing that must be dropped.
             unsafe { libc::_exit(0) };
         }
         _ => drop(to),
@@ -184,7 +185,7 @@ fn in_a_child(code: Landing, input: &Input) -> io::Result<Answer> {
     Ok(serde_json::from_str(&json)?)
 }
 
-/// Waits for the end of a child. Where its signal is ignored, the kernel reaps it, and there is an error that means that.
+/// Waits for the end of a child. If SIGCHLD is ignored, the kernel reaps it, and the error reports that.
 fn reap(child: i32) {
     let _ = waitpid(Pid::from_raw(child), WaitOptions::empty());
 }
@@ -194,7 +195,7 @@ fn answer(code: Landing, input: &Input) -> Answer {
     if setrlimit(Resource::Cpu, seconds(MOST_SECONDS)).is_err() {
         return Answer::Nothing;
     }
-    // SAFETY: the signal's default action ends this process, which is what is wanted.
+    // SAFETY: the signal's default action ends this process, as intended.
     unsafe { libc::alarm(MOST_SECONDS_ON_THE_CLOCK) };
     forked::arm();
     let _stack = SignalStack::install(64 << 10);

@@ -1,4 +1,4 @@
-//! The memory of the sweeps, and how a trial is put together from it.
+//! The memory of the sweeps, and the assembly of trials from it.
 
 use super::call::Call;
 use super::checker::{Mismatch, Prefill, Trial, Window};
@@ -10,7 +10,7 @@ use super::replay::Earlier;
 use carryline_machine::arena::MapError;
 use carryline_variants::Family;
 
-/// A destination: writable memory that shows the picture of an image, to which every trial returns it.
+/// A destination: writable memory with the contents of an image, which every trial restores.
 #[derive(Debug)]
 pub(super) struct Field<'a> {
     region: Region,
@@ -22,7 +22,7 @@ impl<'a> Field<'a> {
         Field::on(Region::new(picture.len())?, picture)
     }
 
-    /// The same on given memory, which must not be larger than the picture.
+    /// As `new`, in the given memory, which must not be larger than the image.
     pub fn on(mut region: Region, picture: &'a Image) -> Result<Field<'a>, MapError> {
         let len = region.len();
         region.bytes_mut().copy_from_slice(&picture.bytes()[..len]);
@@ -41,12 +41,12 @@ impl<'a> Field<'a> {
         self.region.start()
     }
 
-    /// All of it.
+    /// The whole field as a window.
     pub fn whole(&self) -> Window {
         Window { base: self.region.start(), shadow: self.picture.start(), size: self.len() }
     }
 
-    /// Everything within a page of the destination, or the whole field if that is small.
+    /// Everything within a page of the destination, or the whole field if it is small.
     fn window(&self, at: usize, len: usize) -> Window {
         const REACH: usize = 4096;
         let small = self.len() <= 2 * REACH;
@@ -60,7 +60,14 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Where a trial reads.
+/// The memory of a stage: an album of sources, which is never written, and the destinations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ground<'g> {
+    pub album: &'g Album,
+    pub fields: &'g [Field<'g>],
+}
+
+/// The source of a trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source<'g> {
     pub image: &'g Image,
@@ -69,7 +76,7 @@ pub(super) struct Source<'g> {
     pub shift: usize,
 }
 
-/// Where a trial writes.
+/// The destination of a trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination<'g> {
     pub field: &'g Field<'g>,
@@ -78,7 +85,7 @@ pub(super) struct Destination<'g> {
     pub prefill: Prefill,
 }
 
-/// The choices that make a trial.
+/// The choices that determine a trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pick<'g> {
     pub stage: Stage,
@@ -89,8 +96,8 @@ pub(super) struct Pick<'g> {
 }
 
 impl<'g> Source<'g> {
-    /// A buffer of `len` bytes in the album's image of a pattern. `follow` asks for the image whose words begin with
-    /// the buffer.
+    /// A buffer of `len` bytes in the album's image of a pattern. With `follow`, the image whose words begin
+    /// at the start of the buffer.
     pub fn in_album(album: &'g Album, pattern: usize, follow: bool, place: Place, len: usize) -> Source<'g> {
         let Place { spot, offset, .. } = place;
         let image = if follow { album.following(pattern, offset) } else { album.of(pattern) };
@@ -106,7 +113,7 @@ impl<'g> Destination<'g> {
 }
 
 impl Pick<'_> {
-    /// The trial with its right answers.
+    /// The trial with its expected outcome.
     pub fn trial(&self, family: Family) -> Trial {
         let src = self.src.map_or(std::ptr::dangling(), |src| src.image.start().wrapping_add(src.at));
         let sum = match self.src {
@@ -139,29 +146,30 @@ impl Pick<'_> {
     }
 }
 
-/// A trial that failed, with its data, so that it can be made again elsewhere and smaller.
+/// A failed trial with its data, so that it can be repeated elsewhere and reduced.
 #[derive(Clone, Debug)]
 pub(super) struct Caught {
     pub mismatch: Mismatch,
     pub call: Call,
     pub note: Note,
-    /// The source's bytes at the call; empty where the family reads nothing or they are unknown.
+    /// The source's bytes at the call; empty if the family reads nothing or they are unknown.
     pub data: Vec<u8>,
-    /// The destination's bytes before the call; as `data`.
+    /// The destination's bytes before the call; otherwise as `data`.
     pub prefill: Vec<u8>,
-    /// The calls before it on the same buffers, if they may matter.
+    /// The earlier calls on the same buffers, if they may matter.
     pub earlier: Vec<Earlier>,
-    /// The source's bytes and the destination's before the first of these calls.
+    /// The source's and the destination's bytes before the first of these calls.
     pub at_first: Option<[Vec<u8>; 2]>,
-    /// False where the failure lies in what goes on around the call, so that the call alone says nothing.
+    /// False if the failure depends on circumstances around the call, so that the call alone does not
+    /// reproduce it.
     pub reducible: bool,
 }
 
 impl Caught {
-    /// What `trial` was, before anything of it is changed.
+    /// Captures `trial` before any of its memory changes.
     pub fn new(mismatch: Mismatch, trial: &Trial, family: Family, reducible: bool) -> Caught {
         let len = trial.call.len;
-        // SAFETY: `content` has the call's length where the family reads; the picture has the window's size.
+        // SAFETY: `content` has the call's length if the family reads; the shadow has the window's size.
         let bytes = |from: *const u8| unsafe { std::slice::from_raw_parts(from, len) }.to_vec();
         let data = if family.reads() && reducible { bytes(trial.content) } else { Vec::new() };
         let prefill = match trial.window {
@@ -178,16 +186,16 @@ impl Caught {
     }
 }
 
-/// Why a stage of verification ended early.
+/// The reason that a stage of verification ended early.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The routine is wrong.
     Caught(Box<Caught>),
-    /// There is no memory for the stage.
+    /// There is not enough memory for the stage.
     Memory(MapError),
 }
 
-/// A failure that cannot be made again by a plain call on a buffer.
+/// A failure that a plain call on a buffer cannot reproduce.
 pub(super) fn caught_around(mismatch: Mismatch, call: Call, note: Note) -> Stop {
     let (data, prefill, earlier) = (Vec::new(), Vec::new(), Vec::new());
     let caught = Caught { mismatch, call, note, data, prefill, earlier, at_first: None, reducible: false };

@@ -1,9 +1,10 @@
-//! Sequences of calls: a routine must not remember anything from one to the next.
+//! Sequences of calls: a routine must not depend on earlier ones.
 //!
-//! A routine that caches results by address and length is right as long as the data does not change. So calls are made
-//! again at the same addresses with one byte changed, first, last or any; with a shorter call and a longer one between;
-//! with other buffers at the same addresses; and with other bytes around the source, since a checksum that follows those
-//! reads what is not its own. What came before is kept, so that a failure that needs it can be shown with it.
+//! A routine that caches results by address and length is correct as long as the data does not change. So
+//! calls are repeated at the same addresses with one byte changed (the first, the last or any), with a
+//! shorter and a longer call between them, with new buffers at the same addresses, and with other bytes
+//! around the source, since a checksum that changes with those reads outside its buffer. Earlier calls are
+//! recorded, so that a failure that needs them can be reported with them.
 
 use super::Depth;
 use super::desk::{Desk, Spread};
@@ -11,10 +12,10 @@ use super::ground::{Caught, Stop};
 use super::note::{Note, PAGE, Place, Spot, Stage, room_for};
 use super::patterns::{Random, index};
 use super::replay::{Change, Earlier};
-use super::sweep::{Proof, SMALL};
+use super::sweep::{SMALL, Verification};
 
 const LONGEST: usize = 1 << 20;
-/// Lengths beyond those of the sweep.
+/// Lengths above those of the sweep.
 const LARGE: [usize; 13] = [
     512,
     1024,
@@ -31,8 +32,8 @@ const LARGE: [usize; 13] = [
     LONGEST,
 ];
 
-impl Proof<'_> {
-    /// Sequences of calls for the lengths up to 300.
+impl Verification<'_> {
+    /// Sequences of calls for lengths up to 300.
     pub fn repeated(&mut self) -> Result<(), Stop> {
         let every = if self.depth == Depth::Full { 1 } else { 7 };
         let first = 1 + self.random.below(every);
@@ -44,7 +45,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// The same for lengths up to 1 MiB.
+    /// Sequences of calls for lengths up to 1 MiB.
     pub fn repeated_at_large(&mut self) -> Result<(), Stop> {
         let mut random = Random::new(self.seed ^ 0x6869_7374_6f72_7922);
         let lengths = self.lengths;
@@ -92,7 +93,7 @@ impl Proof<'_> {
             let trial = desk.trial(self.family, spread, note);
             if let Err(mismatch) = self.checker.check(&trial) {
                 let mut caught = Caught::new(*mismatch, &trial, self.family, true);
-                // As they were at the beginning, which is where a replay of all calls begins.
+                // The initial contents: a replay of all calls begins with them.
                 desk.fill(&mut initial.clone());
                 let held = |has: bool, bytes: &[u8], at: usize| match has {
                     true => bytes[at..at + spread.len].to_vec(),

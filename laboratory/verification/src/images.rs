@@ -1,29 +1,29 @@
-//! Pages of data that are never written again, and the exact sum of any range of them in constant time. A
-//! verification makes a million calls; summing each buffer again would cost more than the calls. An image keeps the
-//! running sums of its even and its odd bytes, so that the sum of a range is a subtraction. The module's test holds
-//! it against the collection's frozen reference.
+//! Read-only pages of data, with the exact sum of any range in constant time. A verification makes a million
+//! calls; summing each buffer again would take longer than the calls. An image keeps the running sums of its
+//! even and its odd bytes, so that the sum of a range is a subtraction. A test compares it with the
+//! collection's frozen reference.
 
 use super::memory::Region;
 use super::patterns::{self, PATTERNS};
 use carryline_machine::arena::MapError;
 
-/// A sum is kept for every so many bytes: of small images, which millions of calls read, more of them.
+/// The distance between stored sums: shorter for small images, which millions of calls read.
 const SHORT_STEP: usize = 8;
 const LONG_STEP: usize = 64;
 
-/// A read-only region with a pattern in it.
+/// A read-only region filled with a pattern.
 #[derive(Debug)]
 pub(super) struct Image {
     region: Region,
-    /// Which pattern, for the status page.
+    /// The pattern's index, for the status page.
     pub pattern: usize,
-    /// Sums of the bytes at even and at odd places before each multiple of `step`.
+    /// The sums of the bytes at even and at odd offsets before each multiple of `step`.
     sums: Vec<(u64, u64)>,
     step: usize,
 }
 
 impl Image {
-    /// `len` bytes of a pattern, moved right by `shift`.
+    /// `len` bytes of a pattern, shifted right by `shift`.
     pub fn new(len: usize, pattern: usize, shift: usize, seed: u64) -> Result<Image, MapError> {
         let mut region = Region::new(len)?;
         patterns::fill(region.bytes_mut(), pattern, shift, seed);
@@ -50,7 +50,7 @@ impl Image {
         self.region.bytes()
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.region.len()
     }
@@ -62,20 +62,20 @@ impl Image {
         (even + more_even, odd + more_odd)
     }
 
-    /// The folded sum of `len` bytes from `at`, onto `seed`.
+    /// The folded sum of `len` bytes at `at`, plus `seed`.
     pub fn checksum(&self, at: usize, len: usize, seed: u32) -> u16 {
         let (from, to) = (self.sums_before(at), self.sums_before(at + len));
         let (even, odd) = (to.0 - from.0, to.1 - from.1);
-        // The buffer's own first byte decides which of its bytes are the first of a word.
+        // The parity of the buffer's start decides which of its bytes are the first of a word.
         let (first, second) = if at.is_multiple_of(2) { (even, odd) } else { (odd, even) };
         fold(weigh(first, second) + u64::from(seed))
     }
 }
 
-/// The sums of the bytes at even and at odd places.
+/// The sums of the bytes at even and at odd offsets.
 fn sum_bytes(bytes: &[u8]) -> (u64, u64) {
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
-    // Four fields of 16 bits, at most 4 * 255 together: the product's highest field is their sum.
+    // Four 16-bit fields, each at most 255: the product's highest field is their sum.
     let fields = |word: u64| word.wrapping_mul(0x0001_0001_0001_0001) >> 48;
     let (words, rest) = bytes.as_chunks::<8>();
     let (mut even, mut odd) = sum_few(rest);
@@ -97,7 +97,7 @@ fn weigh(first: u64, second: u64) -> u64 {
     if cfg!(target_endian = "little") { first + (second << 8) } else { (first << 8) + second }
 }
 
-/// The sum with the carries brought around until 16 bits hold it: 0 only for 0.
+/// Folds the carries until the sum fits into 16 bits: 0 only for 0.
 pub(super) fn fold(mut sum: u64) -> u16 {
     while sum >> 16 != 0 {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -105,14 +105,14 @@ pub(super) fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The folded sum of some bytes onto `seed`, without an image.
+/// The folded sum of bytes plus `seed`, without an image.
 pub(super) fn checksum_of(bytes: &[u8], seed: u32) -> u16 {
     let (first, second) = sum_bytes(bytes);
     fold(weigh(first, second) + u64::from(seed))
 }
 
-/// The images that the sweeps read: one page of every pattern and, where a pattern's words should begin with
-/// the buffer, seven more, each a byte further right.
+/// The images that the sweeps read: one of every pattern and, for patterns whose words should begin at the
+/// start of the buffer, seven more, each shifted right by another byte.
 #[derive(Debug)]
 pub(super) struct Album {
     images: Vec<Image>,
@@ -122,7 +122,7 @@ pub(super) struct Album {
 }
 
 impl Album {
-    /// Images of `len` bytes of the given patterns; `shifted` asks for the seven more of each.
+    /// Images of `len` bytes of the given patterns; `shifted` includes the seven shifted ones of each.
     pub fn new(
         len: usize,
         patterns: impl IntoIterator<Item = usize>,
@@ -141,7 +141,7 @@ impl Album {
         Ok(album)
     }
 
-    /// The patterns that it has, in its order.
+    /// The patterns of this album, in order.
     pub fn patterns(&self) -> &[usize] {
         &self.patterns
     }
@@ -150,12 +150,12 @@ impl Album {
         self.first_of_pattern[pattern].expect("stages ask for patterns that they gave the album")
     }
 
-    /// The image of a pattern whose words lie on multiples of their size.
+    /// The image of a pattern whose words are at multiples of their size.
     pub fn of(&self, pattern: usize) -> &Image {
         &self.images[self.first(pattern)]
     }
 
-    /// The image of a pattern whose words begin at offset `at` modulo 8, if it has such.
+    /// The image of a pattern whose words begin at offset `at` modulo 8, if there is one.
     pub fn following(&self, pattern: usize, at: usize) -> &Image {
         let shift = if self.shifted && PATTERNS[pattern].follows_start { at % 8 } else { 0 };
         &self.images[self.first(pattern) + shift]

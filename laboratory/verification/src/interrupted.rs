@@ -1,11 +1,11 @@
-//! Large calls, stopped where they reach chosen pages.
+//! Large calls, stopped when they reach chosen pages.
 //!
-//! Single steps through a whole call of a mebibyte would take seconds, and a signal from a timer meets another
-//! instruction every time. So pages of the source or of the destination are made inaccessible, some all over the
-//! buffer and always its first and its last: wherever the routine reaches one of them it is stopped, another thread makes
-//! a call of the same size, the page opens, and the routine goes on for a while by single instructions, as
-//! small calls do from their first to their last ([`stops`](super::stops)). In the first and the last page that is long
-//! enough for most routines' heads and tails.
+//! Single-stepping a whole call of a mebibyte would take seconds, and a timer signal would arrive at a
+//! different instruction every time. So pages of the source or the destination are made inaccessible: some
+//! throughout the buffer, and always the first and the last. When the routine reaches one, it is stopped,
+//! another thread makes a call of the same size, the page becomes accessible, and the routine continues by
+//! single steps for a while, as small calls do from beginning to end ([`stops`](super::stops)). In the first
+//! and the last page, this is long enough for most routines' heads and tails.
 
 use super::companion::Companion;
 use super::desk::{Desk, Spread};
@@ -13,14 +13,14 @@ use super::ground::Stop;
 use super::note::{Note, PAGE, Place, Spot, Stage};
 use super::patterns::{self, index};
 use super::stops::StopPlan;
-use super::sweep::Proof;
+use super::sweep::Verification;
 use std::ops::Range;
 
-/// Stops in one verification.
+/// The maximum number of stops in one verification.
 const MOST_STEPS: u32 = 24_000;
-/// Single steps from the beginning of a call, and in its first and last page.
+/// Single steps from the start of a call, and in its first and last page.
 const EDGE_STEPS: u32 = 500;
-/// Pages between them that stop a call.
+/// The number of pages between them that stop a call.
 const PAGES: usize = 24;
 const LONGEST: usize = 1 << 20;
 const LENGTHS: [usize; 17] = [
@@ -42,11 +42,11 @@ const LENGTHS: [usize; 17] = [
     LONGEST - 1,
     5000,
 ];
-/// How far a buffer reaches into its first page or its last one, where it does not fill them.
+/// How far a buffer reaches into its first or last page if it does not fill it.
 const REACH: usize = 70;
 
-impl Proof<'_> {
-    /// Calls of 300 bytes to 1 MiB, stopped at chosen pages of one buffer and then of the other.
+impl Verification<'_> {
+    /// Calls of 300 bytes to 1 MiB, stopped at chosen pages, alternating between the buffers.
     pub fn interrupted(&mut self, companion: &Companion<'_>) -> Result<(), Stop> {
         let mut desk = Desk::new(LONGEST + 4 * PAGE)?;
         let mut steps = 0;
@@ -100,7 +100,8 @@ impl Proof<'_> {
         self.judged(&trial, companion, plan, Some((region, false, &windows)))
     }
 
-    /// How long a call goes on by single instructions in each page of a region; 0 where it is not stopped.
+    /// The number of single steps after reaching each page of a region; 0 for pages that do not stop the
+    /// call.
     fn windows(&mut self, pages: usize, buffer: Range<usize>) -> Vec<u32> {
         let mut windows = vec![0; pages];
         let every = buffer.len().div_ceil(PAGES);

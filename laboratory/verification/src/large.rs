@@ -1,45 +1,48 @@
-//! Typical large buffers: from 300 bytes to 4 MiB, a stated product.
+//! Typical large buffers, from 300 bytes to 4 MiB, as a documented product of cases.
 //!
-//! Programs copy whole pages between page-aligned buffers, packets of the usual sizes, and blocks whose lengths are
-//! powers of two. None of that occurs among lengths and offsets that are drawn. So the product is written down here, and a
-//! seed decides only what is called random in it:
+//! Programs copy whole pages between page-aligned buffers, packets of common sizes, and blocks with
+//! power-of-two lengths. Random lengths and offsets would hardly ever include these. So the product is listed
+//! here, and the seed only decides what is called random:
 //!
-//! - lengths ([`lengths`]): powers of two and the lengths next to them, one and a half times those, whole pages, what packets
-//!   hold, thresholds of known implementations and the lengths next to them, and two random ones between powers of two;
-//! - by pairs of offsets in a page ([`PAIRS`]): both buffers at the beginning of a page; at an equal offset; one of them at 1 or
-//!   at 63; both ending with a page; drawn;
-//! - by placements of the destination, or of the source where there is no destination: beginning in the page behind a
-//!   guard, ending in the page before one, and more than a page away from both. A copy's source takes the three in turn.
+//! - lengths ([`lengths`]): powers of two and adjacent lengths, one and a half times those, whole pages,
+//!   packet sizes, thresholds of known implementations and adjacent lengths, and two random ones between
+//!   powers of two;
+//! - by pairs of offsets in a page ([`PAIRS`]): both buffers at the start of a page; at an equal offset; one
+//!   of them at 1 or at 63; both ending with a page; random;
+//! - by placements of the destination, or of the source if there is no destination: starting in the page
+//!   after a guard, ending in the page before one, and more than a page away from both. A copy's source
+//!   alternates between the three.
 //!
-//! Up to 256 KiB all of that product is called. Beyond, page-aligned buffers still meet every placement, and the other pairs
-//! take them in turn. Beside it stand distances of 1 to 63 modulo 4096 between a copy's buffers, of both signs: all of them
-//! where the length is a power of two up to 64 KiB, and elsewhere some for each length, so that none is left out within a
-//! few lengths. Data, checksum seeds and what the destination held take turns.
+//! Up to 256 KiB, the whole product is called. Above, page-aligned buffers still meet every placement, and
+//! the other pairs alternate between them. In addition, a copy's buffers are 1 to 63 bytes apart modulo 4096,
+//! in both directions: every distance for powers of two up to 64 KiB, and some distances for each other
+//! length, so that every distance is used within a few lengths. Data, checksum seeds and the destination's
+//! contents alternate.
 
 use super::Depth;
-use super::ground::{Field, Stop};
+use super::ground::{Ground, Stop};
 use super::images::Album;
 use super::note::{PAGE, Place, Spot, Stage, room_for};
 use super::patterns::{Random, index};
-use super::sweep::{Proof, SMALL, fields};
+use super::sweep::{SMALL, Verification, fields};
 use carryline_variants::Family;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// Up to this length every pair of offsets meets every placement.
+/// Up to this length, every pair of offsets meets every placement.
 const WHOLE_PRODUCT: usize = 256 * KIB;
-/// The lengths up to this one share an album and fields.
+/// Lengths up to this one share an album and fields.
 pub(super) const LARGE: usize = MIB + PAGE;
 /// The longest length of the product.
 const LARGEST: usize = 4 * MIB + 1;
 pub(super) const LARGE_ROOM: usize = room_for(LARGE);
 const LARGEST_ROOM: usize = room_for(LARGEST);
 
-/// What Ethernet, TCP and jumbo frames carry.
+/// The payload sizes of Ethernet, TCP and jumbo frames.
 const PACKETS: [usize; 8] = [512, 576, 1280, 1448, 1460, 1500, 8960, 9000];
-/// Lengths at which known implementations change their method, powers of two and their halves aside: string instructions, loops
-/// and non-temporal stores in C libraries and kernels.
+/// Lengths at which known implementations change their method, except powers of two and their halves: string
+/// instructions, loops and non-temporal stores in C libraries and kernels.
 const THRESHOLDS: [usize; 8] = [320, 448, 640, 800, 896, 2112, 2560, 5000];
 
 /// A pair of offsets in a page.
@@ -47,7 +50,7 @@ const THRESHOLDS: [usize; 8] = [320, 448, 640, 800, 896, 2112, 2560, 5000];
 enum Pair {
     /// Both buffers begin with a page.
     PageAligned,
-    /// Both begin at the same drawn offset.
+    /// Both begin at the same random offset.
     Equal,
     /// The destination at this offset, the source at 0.
     Destination(usize),
@@ -55,7 +58,7 @@ enum Pair {
     Source(usize),
     /// Both end with a page.
     Ends,
-    /// The destination that far above the source modulo 4096, or below it.
+    /// The destination is this far above the source modulo 4096, or below it.
     Apart(isize),
     Drawn,
 }
@@ -72,7 +75,7 @@ const PAIRS: [Pair; 8] = [
 ];
 
 impl Pair {
-    /// The destination's offset and the source's.
+    /// The offsets of the destination and the source.
     fn offsets(self, len: usize, random: &mut Random) -> (usize, usize) {
         let drawn = random.below(PAGE);
         match self {
@@ -86,8 +89,8 @@ impl Pair {
         }
     }
 
-    /// True if it differs from the others where there is only the destination, or only the source.
-    fn tells(self, reads: bool, writes: bool) -> bool {
+    /// Whether the pair differs from the others if there is only a destination, or only a source.
+    fn applies(self, reads: bool, writes: bool) -> bool {
         match self {
             Pair::Destination(_) => writes,
             Pair::Source(_) => reads,
@@ -115,7 +118,7 @@ fn lengths(random: &mut Random) -> Vec<usize> {
             }
         }
     }
-    // Numbers of pages; those beyond are among the lengths above.
+    // Whole pages; larger numbers of pages are among the lengths above.
     all.extend((1..=16).map(|pages| pages * PAGE));
     all.extend([(16 + 1) * PAGE, (64 + 1) * PAGE, (256 + 1) * PAGE]);
     all.retain(|len| *len > SMALL);
@@ -124,7 +127,7 @@ fn lengths(random: &mut Random) -> Vec<usize> {
     all
 }
 
-/// What the buffers hold: first what destinations hold too.
+/// The contents of the buffers; the first ones are also used for destinations.
 pub(super) const fn patterns(family: Family, full: bool) -> &'static [usize] {
     const ALL: [usize; 11] = [
         index::RANDOM,
@@ -146,14 +149,9 @@ pub(super) const fn patterns(family: Family, full: bool) -> &'static [usize] {
     }
 }
 
-impl Proof<'_> {
-    /// The part of the product whose lengths lie in `within`.
-    pub fn large(
-        &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
-        within: std::ops::RangeInclusive<usize>,
-    ) -> Result<(), Stop> {
+impl Verification<'_> {
+    /// The part of the product with lengths in `within`.
+    pub fn large(&mut self, ground: Ground<'_>, within: std::ops::RangeInclusive<usize>) -> Result<(), Stop> {
         let mut random = Random::new(self.seed ^ 0x6c61_7267_6521);
         let all = lengths(&mut random);
         for (turn, len) in all.into_iter().enumerate() {
@@ -161,14 +159,14 @@ impl Proof<'_> {
                 continue;
             }
             match self.depth {
-                Depth::Full => self.product(album, fields, len, turn, &mut random)?,
-                Depth::Replicate => self.sample(album, fields, len, turn, &mut random)?,
+                Depth::Full => self.product(ground, len, turn, &mut random)?,
+                Depth::Replicate => self.sample(ground, len, turn, &mut random)?,
             }
         }
         Ok(())
     }
 
-    /// The lengths for which there is memory only now.
+    /// The lengths for which memory is allocated separately.
     pub fn largest(&mut self) -> Result<(), Stop> {
         if !self.lengths.contains(LARGEST) {
             return Ok(());
@@ -177,14 +175,13 @@ impl Proof<'_> {
         let count = if self.family.reads() { 2 } else { 1 };
         let album = Album::new(LARGEST_ROOM, patterns.into_iter().take(count), false, self.seed)?;
         let own = fields(self.family, &album, 1)?;
-        self.large(&album, &own, LARGE + 1..=LARGEST)
+        self.large(Ground { album: &album, fields: &own }, LARGE + 1..=LARGEST)
     }
 
-    /// Everything with one length.
+    /// All cases with one length.
     fn product(
         &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         turn: usize,
         random: &mut Random,
@@ -192,7 +189,7 @@ impl Proof<'_> {
         for (order, pair) in PAIRS.into_iter().enumerate() {
             let all = len <= WHOLE_PRODUCT || pair == Pair::PageAligned;
             for spot in 0..if all { 3 } else { 1 } {
-                self.paired(album, fields, len, pair, turn + order + spot, random)?;
+                self.paired(ground, len, pair, turn + order + spot, random)?;
             }
         }
         let (first, every) = match len {
@@ -202,24 +199,17 @@ impl Proof<'_> {
         };
         for distance in (first..64).step_by(every) {
             for distance in [distance as isize, -(distance as isize)] {
-                self.paired(
-                    album,
-                    fields,
-                    len,
-                    Pair::Apart(distance),
-                    turn + distance.unsigned_abs(),
-                    random,
-                )?;
+                self.paired(ground, len, Pair::Apart(distance), turn + distance.unsigned_abs(), random)?;
             }
         }
         Ok(())
     }
 
-    /// One call of each length up to 64 KiB, and of a few beyond; over all of them, every pair and every placement.
+    /// One call of each length up to 64 KiB, and of a few above; over all lengths, every pair and every
+    /// placement occurs.
     fn sample(
         &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         turn: usize,
         random: &mut Random,
@@ -230,30 +220,29 @@ impl Proof<'_> {
         let (reads, writes) = (self.family.reads(), self.family.writes());
         let apart = Pair::Apart(1 + random.below(63) as isize);
         let pairs: Vec<Pair> =
-            PAIRS.into_iter().chain([apart]).filter(|pair| pair.tells(reads, writes)).collect();
+            PAIRS.into_iter().chain([apart]).filter(|pair| pair.applies(reads, writes)).collect();
         let turn = turn + self.seed as usize % pairs.len();
         let pair = pairs[turn % pairs.len()];
-        self.paired(album, fields, len, pair, turn, random)
+        self.paired(ground, len, pair, turn, random)
     }
 
     fn paired(
         &mut self,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         pair: Pair,
         turn: usize,
         random: &mut Random,
     ) -> Result<(), Stop> {
         let (reads, writes) = (self.family.reads(), self.family.writes());
-        if !pair.tells(reads, writes) {
+        if !pair.applies(reads, writes) {
             return Ok(());
         }
         let (dst, src) = pair.offsets(len, random);
         let spots = [Spot::ALL[turn % 3], Spot::ALL[(turn + turn / 3) % 3]];
         let [dst_spot, src_spot] = if writes { spots } else { [spots[1], spots[0]] };
         let (dst, src) = (Place::in_page(dst_spot, dst), Place::in_page(src_spot, src));
-        self.at(Stage::Large, album, fields, len, dst, src)
+        self.at(Stage::Large, ground, len, dst, src)
     }
 }
 
@@ -265,7 +254,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn what_programs_use_is_among_the_lengths() {
+    fn common_lengths_are_included() {
         let all = lengths(&mut Random::new(3));
         let pages = (1..=16).map(|pages| pages * PAGE);
         let powers = (9..=22).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]);
@@ -275,7 +264,7 @@ mod tests {
         assert!(all.iter().all(|len| (SMALL + 1..=LARGEST).contains(len)));
     }
 
-    /// Whatever the seed, and without looking at how the product is made.
+    /// For every seed, without knowledge of how the product is made.
     #[test]
     fn page_aligned_whole_pages_meet_every_placement() {
         let copy = find(Family::Copy, "libc_memcpy").expect("in the collection");
@@ -284,10 +273,12 @@ mod tests {
         for seed in [0, 7] {
             let album = Album::new(LARGE_ROOM, [index::RANDOM], false, seed).expect("memory");
             let fields = fields(Family::Copy, &album, 1).expect("memory");
-            let mut proof =
-                Proof::new(Checker::new(copy.landing(), None, 0), Lengths::Any, Depth::Full, seed);
-            proof.large(&album, &fields, 16 * KIB..=MIB).expect("a right routine");
-            let cells = proof.checker.tally.cells();
+            let mut verification =
+                Verification::new(Checker::new(copy.landing(), None, 0), Lengths::Any, Depth::Full, seed);
+            verification
+                .large(Ground { album: &album, fields: &fields }, 16 * KIB..=MIB)
+                .expect("a correct routine");
+            let cells = verification.checker.tally.cells();
             let aligned = |cell: &&crate::tally::Tried| cell.offsets == crate::tally::Offsets::PageAligned;
             let placements: BTreeSet<_> = cells.iter().filter(aligned).map(|cell| cell.placement).collect();
             assert!(placements.len() >= 3, "{placements:?}");

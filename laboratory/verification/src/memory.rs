@@ -1,6 +1,6 @@
-//! Memory for verifications: mapped where and as a trial needs it, with inaccessible pages before and after.
+//! Memory for verifications: mapped where a trial needs it, with inaccessible pages before and after.
 //!
-//! The guards are wide, so that a routine that runs away by a whole block still stops in one.
+//! The guards are wide, so that a routine that overruns by a whole block still hits one.
 
 use carryline_machine::arena::MapError;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
@@ -12,10 +12,10 @@ use rustix::mm::{
 use std::os::fd::AsFd;
 use std::ptr::null_mut;
 
-/// Bytes of inaccessible memory on either side of a region.
+/// The bytes of inaccessible memory on either side of a region.
 pub(super) const GUARD_BYTES: usize = 64 << 10;
 
-/// A mapping between two guards, reached through raw pointers alone.
+/// A mapping between two guards, accessed only through raw pointers.
 #[derive(Debug)]
 pub(super) struct Region {
     map: *mut u8,
@@ -29,7 +29,7 @@ fn whole_pages(len: usize) -> Result<usize, MapError> {
 }
 
 impl Region {
-    /// Address space without access at an address of the kernel's choice, or at exactly `at`.
+    /// Reserves inaccessible address space, at an address chosen by the kernel or exactly at `at`.
     fn reserve(len: usize, at: Option<usize>) -> Result<Region, MapError> {
         let len = whole_pages(len)?;
         let mapped_bytes = len + 2 * GUARD_BYTES;
@@ -40,11 +40,11 @@ impl Region {
             }
             None => (null_mut(), flags),
         };
-        // SAFETY: the kernel chooses the address, or refuses one that is taken: no existing mapping changes.
+        // SAFETY: the kernel chooses the address, or rejects one that is in use: no existing mapping changes.
         let map = unsafe { mmap_anonymous(address, mapped_bytes, ProtFlags::empty(), flags) }
             .map_err(|source| MapError { bytes: mapped_bytes, source })?;
         let region = Region { map: map.cast(), mapped_bytes, len };
-        // A kernel before 4.17 takes the address for a hint.
+        // Kernels before 4.17 take the address for a hint.
         if at.is_some_and(|at| at != region.start() as usize) {
             return Err(MapError { bytes: mapped_bytes, source: Errno::EXIST });
         }
@@ -52,8 +52,8 @@ impl Region {
     }
 
     fn protect(&self, from: usize, len: usize, access: MprotectFlags) -> Result<(), MapError> {
-        assert!(from + len <= self.len, "only what lies between the guards");
-        // SAFETY: the range lies inside this region's own mapping, by the assertion.
+        assert!(from + len <= self.len, "a range between the guards");
+        // SAFETY: the range is within this region's own mapping, by the assertion.
         unsafe { mprotect(self.start().add(from).cast(), len, access) }
             .map_err(|source| MapError { bytes: len, source })
     }
@@ -65,7 +65,7 @@ impl Region {
         Ok(region)
     }
 
-    /// Puts fresh, zeroed private memory in the place of this region's.
+    /// Replaces this region's memory by new, zeroed private memory.
     pub fn renew(&mut self) -> Result<(), MapError> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: replaces pages of this region's own mapping; `&mut self`, so its bytes are not borrowed.
@@ -81,8 +81,8 @@ impl Region {
         Ok(region)
     }
 
-    /// Memory shared through a file: `repeats` times the same `unit` bytes (a multiple of the page size), one
-    /// after the other. A large buffer that needs little memory.
+    /// Memory shared through a file: `repeats` mappings of the same `unit` bytes (a multiple of the page
+    /// size), one after the other. A large buffer that needs little memory.
     pub fn shared(unit: usize, repeats: usize) -> Result<Region, MapError> {
         let unit = whole_pages(unit)?;
         let failed = |source| MapError { bytes: unit, source };
@@ -99,10 +99,10 @@ impl Region {
             }
             return Ok(region);
         }
-        // A limit on the size of files holds for that one too. Shared memory without a file can be seen in more places
-        // as well: moving 0 bytes of it copies the mapping.
-        // SAFETY: replaces pages of this region's own reservation, as repeat < repeats; the first mapping is there when the
-        // others are made from it.
+        // A limit on file sizes applies to this file too. Shared memory without a file can also be mapped
+        // repeatedly: moving 0 bytes of it duplicates the mapping.
+        // SAFETY: replaces pages of this region's own reservation, as repeat < repeats; the first mapping
+        // exists when the others are made from it.
         unsafe {
             mmap_anonymous(part(0), unit, access, flags).map_err(failed)?;
             for repeat in 1..repeats {
@@ -112,7 +112,7 @@ impl Region {
         Ok(region)
     }
 
-    /// `len` bytes of which only the first and the last `edge` are accessible.
+    /// `len` bytes, of which only the first and the last `edge` are accessible.
     pub fn hollow(len: usize, edge: usize) -> Result<Region, MapError> {
         let region = Region::reserve(len, None)?;
         let edge = whole_pages(edge)?;
@@ -126,53 +126,53 @@ impl Region {
         self.map.wrapping_add(GUARD_BYTES)
     }
 
-    /// Accessible bytes; the one after them is inaccessible.
+    /// The number of accessible bytes; the byte after them is inaccessible.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The contents, for the time when no routine runs on them.
+    /// The contents, while no routine accesses them.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: len readable bytes of a mapping that lives as long as self; verification borrows them only
         // between calls of the routine under test.
         unsafe { std::slice::from_raw_parts(self.start(), self.len) }
     }
 
-    /// The contents, to be written, for the time when no routine runs on them.
+    /// The contents for writing, while no routine accesses them.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and &mut self.
+        // SAFETY: see `bytes`; the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
     }
 
-    /// Makes `len` bytes from `from` on inaccessible, until access is set again.
+    /// Makes `len` bytes at `from` inaccessible, until access is set again.
     #[cfg(target_arch = "x86_64")]
     pub fn close(&self, from: usize, len: usize) -> Result<(), MapError> {
         self.protect(from, len, MprotectFlags::empty())
     }
 
-    /// Forbids writing, or allows it again.
+    /// Forbids writing or allows it again.
     pub fn set_read_only(&self, read_only: bool) -> Result<(), MapError> {
         let access = if read_only { MprotectFlags::READ } else { MprotectFlags::READ | MprotectFlags::WRITE };
         self.protect(0, self.len, access)
     }
 
-    /// Asks for huge pages; a kernel that has none may refuse.
+    /// Requests huge pages; the kernel may refuse.
     pub fn ask_huge(&self) {
-        // SAFETY: the range is ours, and this advice does not change its contents.
+        // SAFETY: our own range, and this advice does not change its contents.
         let _refused = unsafe { madvise(self.start().cast(), self.len, Advice::LinuxHugepage) };
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping that `reserve` made; its pointers end with the region.
+        // SAFETY: exactly the mapping that `reserve` made; its pointers are not used after the region.
         let _ = unsafe { munmap(self.map.cast(), self.mapped_bytes) };
     }
 }
 
-// SAFETY: plain memory that only raw pointers reach; a trial belongs to one thread at a time.
+// SAFETY: plain memory accessed only through raw pointers; a trial belongs to one thread at a time.
 unsafe impl Send for Region {}
-// SAFETY: a shared region gives out its address alone; who follows it answers for it.
+// SAFETY: a shared region only gives out its address; whoever dereferences it is responsible.
 unsafe impl Sync for Region {}
 
 #[cfg(test)]
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repeated_region_is_one_memory() {
+    fn repeated_regions_share_their_memory() {
         let page = carryline_machine::arena::page_bytes();
         let mut region = Region::shared(page, 3).expect("three views of a page");
         region.bytes_mut()[5] = 77;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_taken_is_an_error() {
+    fn addresses_in_use_are_errors() {
         let region = Region::new(1).expect("a page");
         assert!(Region::at(region.start() as usize, 1).is_err());
     }

@@ -1,78 +1,79 @@
-//! What is noted about a call before it is made: the check, the data, where the buffers lie.
+//! The description of a call that is announced before it is made: the check, the data, the placement of the
+//! buffers.
 
 use super::patterns::PATTERNS;
 use crate::status::Now;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is going on when a call is made: the check that it belongs to.
+/// The check that a call belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Stage {
-    /// Lengths to 300 at every offset.
+    /// Lengths up to 300 at every offset.
     Sweep,
-    /// Lengths to 8 KiB.
+    /// Lengths up to 8 KiB.
     Lengths,
     /// The product of large lengths, pairs of offsets and placements.
     Large,
-    /// Lengths at which accumulators overflow, and one beyond the caches.
+    /// Lengths at which accumulators overflow, and one larger than the caches.
     Bounds,
-    /// Length 0 with pointers that must not be followed.
+    /// Length 0 with invalid pointers.
     EmptyBuffer,
-    /// Both buffers in one mapping, touching or at distances that look alike modulo 4096.
+    /// Both buffers in one mapping, adjacent or at nearly equal offsets modulo 4096.
     OneMapping,
-    /// Buffers across a line of 2 or 4 GiB of addresses.
+    /// Buffers across an address of 2 or 4 GiB.
     AddressLine,
     /// Memory shared through a file.
     SharedMemory,
-    /// Sequences of calls: with other data, another size between, another buffer at the address.
+    /// Sequences of calls: with changed data, another length between, another buffer at the address.
     Repeated,
     /// Small calls, stopped after every instruction.
     Stepped,
-    /// Large calls, stopped where they reach chosen pages, and after the instructions that follow.
+    /// Large calls, stopped at chosen pages and after the instructions that follow.
     Interrupted,
-    /// A thread on another CPU counts in the bytes next to the destination.
+    /// A thread on another CPU increments the bytes next to the destination.
     NeighbourRace,
     /// Two threads in the routine concurrently.
     Threads,
-    /// A buffer of more bytes than there is memory.
+    /// A buffer larger than the memory.
     BeyondMemory,
-    /// The address that a function of the C standard returns.
+    /// The return value of a function of the C standard.
     ReturnValue,
-    /// Source and destination overlap.
+    /// Overlapping source and destination.
     Overlap,
-    /// A byte other than 0.
+    /// Bytes other than 0.
     Values,
-    /// Buffers of more than 2 and 4 GiB, which are a little memory mapped many times over.
+    /// Buffers of more than 2 and 4 GiB: a little memory, mapped repeatedly.
     Gibibytes,
-    /// A call that failed, made again.
+    /// A failed call, repeated.
     Reduced,
 }
 
 impl Stage {
-    /// How many there are.
+    /// The number of stages.
     pub(super) const COUNT: usize = Stage::ALL.len();
 
-    /// Each with the words for it in a counterexample, and in a count of its calls.
+    /// Each stage with its description in a counterexample, and in a count of its calls.
     const ALL: [(Stage, &'static str, &'static str); 19] = [
         (Stage::Sweep, "", "lengths to 300 at every offset"),
         (Stage::Lengths, "", "lengths to 8 KiB"),
         (Stage::Large, "", "typical large buffers"),
-        (Stage::Bounds, "a large buffer", "accumulators' limits, beyond the caches"),
-        (Stage::EmptyBuffer, "pointers that must not be followed", "length 0, invalid pointers"),
+        (Stage::Bounds, "a large buffer", "accumulator limits, beyond the caches"),
+        (Stage::EmptyBuffer, "invalid pointers", "length 0, invalid pointers"),
         (Stage::OneMapping, "source and destination in one mapping", "both buffers in one mapping"),
-        (Stage::AddressLine, "across a line of 2 or 4 GiB of addresses", "across lines of 2 and 4 GiB"),
+        (Stage::AddressLine, "across an address of 2 or 4 GiB", "across addresses of 2 and 4 GiB"),
         (Stage::SharedMemory, "memory shared through a file", "memory shared through a file"),
         (Stage::Repeated, "after other calls", "sequences of calls"),
         (
             Stage::Stepped,
-            "one instruction at a time, with signal frames below the stack and changing neighbours",
+            "one instruction at a time, with signal frames below the stack and changing bytes next to the buffer",
             "small calls, one instruction at a time",
         ),
         (
             Stage::Interrupted,
-            "stopped where it reaches chosen pages, with signal frames below the stack and changing neighbours",
+            "stopped at chosen pages, with signal frames below the stack and changing bytes next to the buffer",
             "large calls, stopped at chosen pages",
         ),
         (
@@ -80,17 +81,17 @@ impl Stage {
             "another thread writes next to the destination",
             "a thread that writes next to the buffer",
         ),
-        (Stage::Threads, "two threads with buffers of their own", "two concurrent threads"),
+        (Stage::Threads, "two threads with separate buffers", "two concurrent threads"),
         (
             Stage::BeyondMemory,
-            "a buffer of which only the edges can be accessed",
+            "a buffer with only its edges accessible",
             "lengths beyond 32 bits, edges only",
         ),
-        (Stage::ReturnValue, "", "the address returned"),
+        (Stage::ReturnValue, "", "the returned address"),
         (Stage::Overlap, "source and destination overlap", "overlapping buffers"),
         (Stage::Values, "", "every value of a byte"),
-        (Stage::Gibibytes, "little memory, mapped many times over", "buffers of more than 2 and 4 GiB"),
-        (Stage::Reduced, "", "a failed call again"),
+        (Stage::Gibibytes, "little memory, mapped repeatedly", "buffers of more than 2 and 4 GiB"),
+        (Stage::Reduced, "", "a failed call, repeated"),
     ];
 
     pub(super) fn all() -> impl Iterator<Item = Stage> {
@@ -108,17 +109,17 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Where a buffer lies in its memory.
+/// The position of a buffer relative to the guards of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub(super) enum Spot {
     /// There is no such buffer.
     None,
-    /// As near behind an inaccessible page as its offset allows.
+    /// As close after an inaccessible page as its offset allows.
     AfterGuard,
-    /// As near before an inaccessible page as its offset allows.
+    /// As close before an inaccessible page as its offset allows.
     BeforeGuard,
-    /// Away from both.
+    /// Away from both guards.
     Middle,
 }
 
@@ -133,15 +134,15 @@ impl Spot {
         let slack = (4096 - (offset + len) % 4096) % 4096;
         match self {
             Spot::None | Spot::Middle => String::new(),
-            Spot::AfterGuard if offset == 0 => format!("the {buffer} begins behind a guard page"),
-            Spot::AfterGuard => format!("the {buffer} begins {offset} bytes behind a guard page"),
+            Spot::AfterGuard if offset == 0 => format!("the {buffer} starts right after a guard page"),
+            Spot::AfterGuard => format!("the {buffer} starts {offset} bytes after a guard page"),
             Spot::BeforeGuard if slack == 0 => format!("the {buffer} ends at a guard page"),
             Spot::BeforeGuard => format!("the {buffer} ends {slack} bytes before a guard page"),
         }
     }
 }
 
-/// Where a buffer is to lie: its spot, and its address modulo `grain`, which is 64 or the size of a page.
+/// The placement of a buffer: its spot, and its address modulo `grain`, which is 64 or the page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     pub spot: Spot,
@@ -149,11 +150,11 @@ pub(super) struct Place {
     pub grain: usize,
 }
 
-/// What offsets in a page are counted by.
+/// The modulus of offsets in a page.
 pub(super) const PAGE: usize = 4096;
 pub(super) const LINE: usize = 64;
 
-/// Memory for a buffer of some length at any offset, a page or more away from the guards.
+/// Memory for a buffer of this length at any offset, at least a page away from the guards.
 pub(super) const fn room_for(len: usize) -> usize {
     len.next_multiple_of(PAGE) + 3 * PAGE
 }
@@ -169,7 +170,7 @@ impl Place {
         Place { spot, offset, grain: PAGE }
     }
 
-    /// Where in `size` bytes of memory (a multiple of the grain) a buffer of `len` bytes begins.
+    /// The start of a buffer of `len` bytes in `size` bytes of memory (a multiple of the grain).
     pub fn within(self, size: usize, len: usize) -> usize {
         let Place { spot, offset, grain } = self;
         match spot {
@@ -183,7 +184,7 @@ impl Place {
     }
 }
 
-/// What the status page holds in its two free fields during a verification.
+/// The contents of the status page's two free fields during a verification.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
     pub stage: Stage,
@@ -233,14 +234,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stages_are_where_their_numbers_say() {
+    fn stages_are_in_the_order_of_their_numbers() {
         for (number, (stage, ..)) in Stage::ALL.iter().enumerate() {
             assert_eq!(*stage as usize, number);
         }
     }
 
     #[test]
-    fn buffers_lie_where_their_place_says() {
+    fn buffers_are_placed_as_requested() {
         for len in 0..=300 {
             for offset in 0..64 {
                 for spot in Spot::ALL {

@@ -1,27 +1,27 @@
-//! The state of a thread of this process: asleep, or how long it has had a CPU, or waited for one.
+//! The state of a thread of this process: whether it is asleep, and how long it has used or waited for a CPU.
 //!
-//! Elapsed time says nothing on a busy machine. A thread that computes for too long, or one that sleeps where
-//! it should compute, is recognised by what the kernel counts for it.
+//! Elapsed time is meaningless on a busy machine. A thread that computes for too long, or sleeps when it
+//! should compute, is detected by the kernel's accounting.
 
 use std::time::Duration;
 
-/// A look at a thread.
+/// The observed state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// It waits for something other than a CPU.
+    /// Whether it waits for something other than a CPU.
     pub asleep: bool,
-    /// CPU time that it has used, in steps of 10 ms.
+    /// The CPU time that it has used, in steps of 10 ms.
     pub cpu: Duration,
 }
 
-/// The number by which [`look`] knows the calling thread.
+/// The id of the calling thread, for [`look`].
 pub(super) fn this_thread() -> i32 {
-    // libc's function is of glibc 2.30.
+    // libc's function requires glibc 2.30.
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Looks at a thread of this process; `None` where the system does not report it. Neither allocates nor locks, so that signal
-/// handlers may call it; it may change `errno`.
+/// Observes a thread of this process; `None` if the system does not report it. It neither allocates nor
+/// locks, so signal handlers may call it; it may change `errno`.
 pub(super) fn look(thread: i32) -> Option<Seen> {
     let mut path = *b"/proc/self/task/0000000000/stat\0";
     let mut rest = thread.unsigned_abs();
@@ -29,12 +29,12 @@ pub(super) fn look(thread: i32) -> Option<Seen> {
         *digit = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    // The kernel takes no leading zeros.
+    // The kernel accepts no leading zeros.
     let zeros = path[16..25].iter().take_while(|digit| **digit == b'0').count();
     path.copy_within(16 + zeros.., 16);
     let mut text = [0_u8; 512];
-    // SAFETY: a path that ends with a zero byte (the copy kept the end), and room for as many bytes as are asked for; the
-    // descriptor is closed again.
+    // SAFETY: a path that ends with a zero byte (the copy preserved the end), and room for the requested
+    // bytes; the descriptor is closed again.
     let read = unsafe {
         let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
@@ -47,14 +47,14 @@ pub(super) fn look(thread: i32) -> Option<Seen> {
     parse(text.get(..usize::try_from(read).ok()?)?)
 }
 
-/// How long this thread has been ready to run and did not get a CPU; 0 where the system does not report it.
+/// How long this thread has been ready to run without a CPU; 0 if the system does not report it.
 pub(super) fn waited_for_a_cpu() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split(' ').nth(1).and_then(|nanoseconds| nanoseconds.parse().ok()).unwrap_or(0))
 }
 
 fn parse(text: &[u8]) -> Option<Seen> {
-    // The name, in parentheses, may hold anything.
+    // The name, in parentheses, may contain anything.
     let fields = &text[text.iter().rposition(|byte| *byte == b')')? + 1..];
     let mut fields = fields.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
     let asleep = fields.next()? == b"S";
@@ -64,7 +64,8 @@ fn parse(text: &[u8]) -> Option<Seen> {
             _ => None,
         })
     };
-    // The state was the third field; user and system time are the 14th and the 15th, in hundredths of a second.
+    // The state is the third field; user and system time are the 14th and the 15th, in hundredths of a
+    // second.
     let ticks = number(fields.nth(10)?)? + number(fields.next()?)?;
     Some(Seen { asleep, cpu: Duration::from_millis(ticks * 10) })
 }
@@ -74,14 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_system_is_read() {
+    fn stat_lines_parse() {
         let line = b"77 (a) b) S 1 77 77 0 -1 4194304 90 0 0 0 12 3 0 0 20 0 1 0 5 1 2 3";
         assert_eq!(parse(line), Some(Seen { asleep: true, cpu: Duration::from_millis(150) }));
         assert_eq!(parse(b"77 (a"), None);
     }
 
     #[test]
-    fn a_thread_that_runs_is_not_asleep() {
+    fn running_threads_are_not_asleep() {
         let seen = look(this_thread()).expect("this thread");
         assert!(!seen.asleep);
         assert_eq!(look(i32::MAX), None);

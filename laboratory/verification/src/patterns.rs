@@ -1,12 +1,12 @@
-//! What the buffers hold: data chosen to hurt, and random data second.
+//! The contents of buffers: data chosen to expose faults, and random data.
 //!
 //! A checksum fails where an accumulator wraps exactly, where one of several wraps and the others do not, and
-//! where adding the accumulators up wraps. Each width (16, 32, 64, 128 bits) and each number of streams has a
-//! pattern for that. Random data hits such a carry once in 2^16 to 2^64 trials, so it would find nothing
-//! alone. Copying and zeroing fail where code looks at what is there already; the same patterns serve as the
-//! destination's contents before the call.
+//! where adding the accumulators wraps. Each width (16, 32, 64, 128 bits) and each number of streams has a
+//! pattern for this. Random data causes such a carry once in 2^16 to 2^64 trials, so it would hardly ever
+//! find one. Copying and zeroing fail where code examines the existing contents; the same patterns serve as
+//! the destination's contents before the call.
 
-/// A small generator (SplitMix64): the same seed, the same data, on every machine.
+/// A small generator (SplitMix64) with the same sequence for a seed on every machine.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -23,20 +23,20 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// Fills the bytes.
+    /// Fills `bytes`.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         let (words, rest) = bytes.as_chunks_mut::<8>();
         words.iter_mut().for_each(|word| *word = self.next().to_ne_bytes());
         rest.fill_with(|| self.next() as u8);
     }
 
-    /// Below `bound`, near enough to uniform.
+    /// A number below `bound`, approximately uniform.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
 }
 
-/// How the bytes of a pattern come about.
+/// How the bytes of a pattern are made.
 enum Make {
     Byte(fn(usize) -> u8),
     Half(fn(usize) -> u32),
@@ -46,14 +46,15 @@ enum Make {
 
 /// A kind of data.
 pub(super) struct Pattern {
-    /// As it is printed.
+    /// The name in reports.
     pub name: &'static str,
     make: Make,
-    /// True if its words must also be tried at every address modulo 8, so that they begin where the buffer does.
+    /// Whether it must also be tried with its words starting where the buffer does, at every address modulo
+    /// 8.
     pub follows_start: bool,
 }
 
-/// Places of some patterns in the list, for those who need one by name.
+/// The indices of some patterns in the list.
 pub(super) mod index {
     pub const ZEROS: usize = 0;
     pub const ONES: usize = 1;
@@ -70,19 +71,19 @@ pub(super) mod index {
     pub const PARTLY_ZERO: usize = 26;
 }
 
-/// All of them. An index into this list is what the status page holds.
+/// All patterns. The status page holds an index into this list.
 pub(super) const PATTERNS: &[Pattern] = &[
     plain("zeros", Make::Byte(|_| 0)),
     plain("all ones", Make::Byte(|_| 0xff)),
-    plain("all ones but a byte now and then", Make::Byte(|i| if i % 67 == 13 { 0xfe } else { 0xff })),
-    plain("zeros but a byte now and then", Make::Byte(|i| if i % 71 == 29 { 1 << (i % 8) } else { 0 })),
+    plain("all ones with a few other bytes", Make::Byte(|i| if i % 67 == 13 { 0xfe } else { 0xff })),
+    plain("zeros with a few other bytes", Make::Byte(|i| if i % 71 == 29 { 1 << (i % 8) } else { 0 })),
     plain("constant a5", Make::Byte(|_| 0xa5)),
     plain("counting", Make::Byte(|i| (i + 3 * (i >> 8)) as u8)),
     plain("random", Make::Random(|_, random| random.next())),
-    plain("random again", Make::Random(|_, random| random.next())),
+    plain("random, another stream", Make::Random(|_, random| random.next())),
     plain("words 8000", Make::Word(|_| 0x8000_8000_8000_8000)),
     plain("words 7fff", Make::Word(|_| 0x7fff_7fff_7fff_7fff)),
-    plain("words ffff and 0001 in turn", Make::Word(|_| 0x0001_ffff_0001_ffff)),
+    plain("alternating words ffff and 0001", Make::Word(|_| 0x0001_ffff_0001_ffff)),
     plain(
         "signaling NaN",
         Make::Word(|i| [0x7ff0_0000_0000_0001, 0xfff4_0000_0000_0000, 0x7f80_0001_ff80_0001][i % 3]),
@@ -96,10 +97,10 @@ pub(super) const PATTERNS: &[Pattern] = &[
     follows("1 added to 2^64 - 1 in some of 2 lanes", Make::Word(|i| lanes(i, 2))),
     follows("1 added to 2^64 - 1 in some of 4 lanes", Make::Word(|i| lanes(i, 4))),
     follows("1 added to 2^64 - 1 in some of 8 lanes", Make::Word(|i| lanes(i, 8))),
-    follows("words at the bounds of every width, few", Make::Random(|_, random| boundary(random, 8, 0))),
+    follows("words at the bounds of every width, sparse", Make::Random(|_, random| boundary(random, 8, 0))),
     follows("words at the bounds of every width, among ones", Make::Random(|_, r| boundary(r, 5, u64::MAX))),
     follows("words at the bounds of every width", Make::Random(|_, random| boundary(random, 1, 0))),
-    follows("words of 16 bits at their bounds", Make::Random(|_, random| boundary_16(random))),
+    follows("16-bit words at their bounds", Make::Random(|_, random| boundary_16(random))),
     plain("one column of ff in 16 bytes", Make::Byte(|i| if i % 16 / 2 == 5 { 0xff } else { 0 })),
     plain("partly zero", Make::Random(|i, r| if i % 3 == 0 { 0 } else { r.next() | 0x0100_0000_0000_0001 })),
     plain("zero and random blocks", Make::Random(|i, r| if i / 8 % 2 == 0 { 0 } else { r.next() })),
@@ -118,7 +119,7 @@ fn pair(i: usize, partner: fn(u64) -> u64) -> u64 {
     if i.is_multiple_of(2) { word } else { partner(word) }
 }
 
-/// Two rows of `streams` words: a subset of the lanes, another in each pair of rows, adds 1 to 2^64 - 1.
+/// Two rows of `streams` words: a subset of the lanes, different in each pair of rows, adds 1 to 2^64 - 1.
 fn lanes(i: usize, streams: usize) -> u64 {
     let (lane, row) = (i % streams, i / streams);
     let subset = (row / 2).wrapping_mul(0x9e37) >> 3;
@@ -129,7 +130,7 @@ fn lanes(i: usize, streams: usize) -> u64 {
     }
 }
 
-/// `background`, but one word in `spacing` lies at the bound of some width.
+/// `background`, except that one word in `spacing` is at the bound of some width.
 fn boundary(random: &mut Random, spacing: usize, background: u64) -> u64 {
     const BOUNDS: [u64; 16] = [
         0,
@@ -157,7 +158,7 @@ fn boundary_16(random: &mut Random) -> u64 {
     (0..4).fold(0, |word, _| word << 16 | u64::from(BOUNDS[random.below(BOUNDS.len())]))
 }
 
-/// The bytes of a pattern from its beginning; `shift` moves it that many bytes to the right (0 to 7).
+/// The bytes of a pattern from its start; `shift` moves it right by 0 to 7 bytes.
 pub(super) fn fill(bytes: &mut [u8], pattern: usize, shift: usize, seed: u64) {
     let mut random = Random::new(seed ^ (pattern as u64) << 32);
     let (lead, body) = bytes.split_at_mut(shift.min(bytes.len()));
@@ -176,7 +177,7 @@ fn spread<const N: usize>(body: &mut [u8], mut make: impl FnMut(usize) -> [u8; N
     }
 }
 
-/// The seeds that every checksum is tried with, beside a random one.
+/// The seeds that every checksum is tried with, in addition to random ones.
 pub(super) const SEEDS: [u32; 10] = [0, 1, 2, 3, 4, 0xffff, 0x1_0000, 0x8000_0000, 0xffff_0000, 0xffff_ffff];
 
 #[cfg(test)]
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_named_places_are_where_the_list_has_them() {
+    fn indices_match_the_list() {
         assert_eq!(PATTERNS[index::ZEROS].name, "zeros");
         assert_eq!(PATTERNS[index::ONES].name, "all ones");
         assert_eq!(PATTERNS[index::CONSTANT].name, "constant a5");
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_moves_the_data() {
+    fn shifts_move_the_data() {
         for (pattern, about) in PATTERNS.iter().enumerate() {
             let (mut plain, mut shifted) = ([0; 256], [0; 256]);
             fill(&mut plain, pattern, 0, 9);
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_wrap_alone_and_together() {
+    fn lanes_wrap_in_every_combination() {
         let mut seen = [false; 16];
         for pair in 0..4096 {
             let subset =

@@ -1,19 +1,19 @@
-//! Buffers in places where address arithmetic goes wrong.
+//! Buffers at addresses where arithmetic goes wrong.
 //!
-//! Next to each other; at distances near a multiple of 4096, where a load seems to depend on a store; across the
-//! addresses where a 32-bit or a signed comparison turns over; in memory shared through a file; and nowhere at
-//! all, with length 0.
+//! Adjacent buffers; distances near a multiple of 4096, where a load seems to depend on a store; buffers
+//! across the addresses where a 32-bit or a signed comparison overflows; memory shared through a file; and
+//! invalid pointers with length 0.
 
 use super::Depth;
 use super::call::Call;
-use super::checker::{Mismatch, Prefill, Trial, ill_mismatch};
+use super::checker::{Mismatch, Prefill, Trial, mismatch_of_error};
 use super::counterexample::{Kind, sums};
 use super::ground::{Caught, Field, Stop, caught_around};
 use super::images::{Image, fold};
 use super::memory::Region;
 use super::note::{Note, Spot, Stage};
 use super::patterns::{SEEDS, index};
-use super::sweep::Proof;
+use super::sweep::Verification;
 use std::ptr::{null, null_mut, without_provenance_mut};
 
 const FIELD_BYTES: usize = 16 << 10;
@@ -22,8 +22,8 @@ pub(super) fn note(stage: Stage) -> Note {
     Note { stage, pattern: index::RANDOM, shift: 0, prefill: index::RANDOM, dst: Spot::None, src: Spot::None }
 }
 
-impl Proof<'_> {
-    /// A trial whose buffers both lie in `field`, which shows its picture before and after.
+impl Verification<'_> {
+    /// A trial with both buffers in `field`, which is restored afterwards.
     fn within(
         &mut self,
         stage: Stage,
@@ -60,7 +60,7 @@ impl Proof<'_> {
         })
     }
 
-    /// Source and destination in one mapping: touching, and at distances that look alike modulo 4096.
+    /// Source and destination in one mapping: adjacent, and at nearly equal offsets modulo 4096.
     pub fn one_mapping(&mut self, picture: &Image) -> Result<(), Stop> {
         if !(self.family.reads() && self.family.writes()) {
             return Ok(());
@@ -83,7 +83,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Buffers on both sides of a line of addresses, and across it.
+    /// Buffers on both sides of 2 and 4 GiB, and across them.
     pub fn address_lines(&mut self, picture: &Image) -> Result<(), Stop> {
         for line in [1_usize << 31, 1 << 32] {
             let half = FIELD_BYTES / 2;
@@ -97,7 +97,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// The same in file-backed memory.
+    /// The same in memory shared through a file.
     pub fn shared_memory(&mut self, picture: &Image) -> Result<(), Stop> {
         let field = Field::on(Region::shared(FIELD_BYTES, 1)?, picture)?;
         self.across(Stage::SharedMemory, &field)
@@ -121,7 +121,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Length 0, with pointers that must not be followed.
+    /// Length 0 with invalid pointers.
     pub fn empty_buffers(&mut self) -> Result<(), Stop> {
         if !self.lengths.contains(0) {
             return Ok(());
@@ -154,7 +154,7 @@ impl Proof<'_> {
                         format!("{:#06x}", fold(u64::from(seed))),
                         format!("{:#06x}", fold(u64::from(sum))),
                     ),
-                    Err(ill) => ill_mismatch(ill, &call, self.family),
+                    Err(error) => mismatch_of_error(error, &call, self.family),
                 };
                 return Err(caught_around(mismatch, call, note(Stage::EmptyBuffer)));
             }

@@ -1,8 +1,8 @@
-//! A user's routine, from a shared object.
+//! A user's routine, loaded from a shared object.
 //!
-//! The routine has the plain C signature of its family (see [`carryline_variants`]), or that of `memset`; nothing else is
-//! asked of the file.
-//! Loading runs the file's constructors, and calling runs its code: both belong into a worker process.
+//! The routine has the plain C signature of its family (see [`carryline_variants`]) or that of `memset`;
+//! there are no other requirements. Loading runs the file's constructors, and calling runs its code: both
+//! must happen in a worker process.
 
 use crate::forms::{Bound, Form};
 use crate::standard::Standard;
@@ -13,36 +13,36 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Which routine of which file does which family's job.
+/// A routine in a file, and the family whose job it does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PluginSpec {
-    /// What the user calls it; the symbol where there is none.
+    /// The user's name for it; `None` for the symbol.
     pub label: Option<String>,
     /// The shared object.
     pub file: PathBuf,
     /// The function's name in it.
     pub symbol: String,
-    /// What it does.
+    /// The family.
     pub family: Family,
     /// Its signature.
     pub shape: Shape,
 }
 
-/// What a plug-in's function is passed and returns.
+/// The arguments and result of a plug-in's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// The family's own signature.
     Own,
-    /// A zero routine with the signature of `memset`, which is passed the byte.
+    /// A zero routine with the signature of `memset`, which takes the byte.
     Fill,
-    /// A function that must do all that the C standard says.
+    /// A function that must do everything that the C standard requires.
     Standard(Standard),
     /// A checksum in another form.
     Form(Form),
 }
 
 impl Shape {
-    /// The word in the place of the family; `None` for the family's own signature.
+    /// The word that replaces the family; `None` for the family's own signature.
     #[must_use]
     pub fn word(self) -> Option<String> {
         match self {
@@ -53,7 +53,7 @@ impl Shape {
         }
     }
 
-    /// The family and the signature that a word means.
+    /// The family and the signature for a word.
     fn from_word(word: &str) -> Option<(Family, Shape)> {
         if let Some(family) = Family::from_name(word) {
             return Some((family, Shape::Own));
@@ -73,41 +73,41 @@ impl Shape {
 /// The word for a zero routine with the signature of `memset`.
 const FILL: &str = "fill";
 
-/// What may be given as the family.
+/// The words that may be given as the family.
 fn words() -> impl Iterator<Item = &'static str> {
     let standard = Standard::ALL.into_iter().map(Standard::name);
     Family::ALL.into_iter().map(Family::name).chain([FILL]).chain(standard)
 }
 
-/// A plug-in that cannot be used.
+/// The reason that a plug-in cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
     /// Not of the form `[NAME=]FILE.so:SYMBOL:FAMILY`.
-    #[error("'{text}' is no plug-in: {missing} is missing; the form is [NAME=]FILE.so:SYMBOL:FAMILY")]
+    #[error("'{text}' is not a plug-in: {missing} is missing; expected [NAME=]FILE.so:SYMBOL:FAMILY")]
     Incomplete {
-        /// What was written.
+        /// The input.
         text: String,
-        /// Which of the three parts.
+        /// The missing part.
         missing: &'static str,
     },
-    /// No such family.
+    /// Unknown family.
     #[error("unknown family '{word}' in '{text}'{}; known: {known}", nearest.map_or(String::new(), |name| format!(", did you mean {name}?")))]
     UnknownFamily {
-        /// What was written in all.
+        /// The whole input.
         text: String,
-        /// What was written for the family.
+        /// The word in place of the family.
         word: String,
-        /// The family whose name is most like it, if one is.
+        /// The family with the most similar name, if any.
         nearest: Option<&'static str>,
         /// All families.
         known: String,
     },
-    /// The file is not there or cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("cannot read plug-in {file}: {source}", file = file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The file is not a shared object that this process can load.
@@ -115,11 +115,11 @@ pub enum PluginError {
     NotLoadable {
         /// The file.
         file: PathBuf,
-        /// What the dynamic linker says.
+        /// The error of the dynamic linker.
         reason: String,
     },
-    /// There are more routines of foreign forms than adapters.
-    #[error("plug-in '{symbol}': too many checksums of other forms than the family's own in one run")]
+    /// More routines of foreign forms than adapters.
+    #[error("plug-in '{symbol}': too many checksums in one run with forms other than the family's own")]
     TooMany {
         /// The function's name.
         symbol: String,
@@ -129,20 +129,21 @@ pub enum PluginError {
     NoSymbol {
         /// The file.
         file: PathBuf,
-        /// What was looked for.
+        /// The symbol.
         symbol: String,
-        /// What the dynamic linker says.
+        /// The error of the dynamic linker.
         reason: String,
     },
 }
 
 impl PluginSpec {
-    /// Reads `FILE.so:SYMBOL:FAMILY`, or `NAME=FILE.so:SYMBOL:FAMILY` with a name of letters, digits, `_` and `-`; `fill` in the place of the family is the zero family by a routine like `memset`, and
-    /// `memcpy`, `memmove`, `memset` and the [forms](crate::forms) of checksums say more. The file's name may hold colons,
-    /// the other two cannot.
+    /// Parses `FILE.so:SYMBOL:FAMILY`, or `NAME=FILE.so:SYMBOL:FAMILY` with a name of letters, digits, `_`
+    /// and `-`. In place of the family, `fill` selects the zero family with a routine like `memset`;
+    /// `memcpy`, `memmove`, `memset` and the [forms](crate::forms) of checksums are also possible. The file's
+    /// name may contain colons, the other parts may not.
     ///
     /// # Errors
-    /// When a part is missing or the family is unknown; the message names the word.
+    /// If a part is missing or the family is unknown; the message names the word.
     ///
     /// ```
     /// use carryline_verification::plugin::PluginSpec;
@@ -193,8 +194,8 @@ impl PluginSpec {
         format!("plugin:{}", self.label.as_deref().unwrap_or(&self.symbol))
     }
 
-    /// The path as the dynamic linker must get it: without a slash it would search its own folders instead of
-    /// looking where the user stands.
+    /// The path for the dynamic linker: without a slash, it would search its own folders instead of the
+    /// current one.
     fn path(&self) -> PathBuf {
         let has_slash = self.file.as_os_str().as_encoded_bytes().contains(&b'/');
         if has_slash { self.file.clone() } else { Path::new(".").join(&self.file) }
@@ -209,7 +210,7 @@ impl fmt::Display for PluginSpec {
     }
 }
 
-/// True for what can stand before `=` as a name; anything else there belongs to the file's path.
+/// Whether the text is valid as a name before `=`; otherwise it belongs to the file's path.
 fn is_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
@@ -217,7 +218,7 @@ fn is_label(text: &str) -> bool {
 /// Loads the file and finds the routine. The file stays loaded until the process ends.
 ///
 /// # Errors
-/// When the file cannot be read, is not a shared object, or lacks the symbol.
+/// If the file cannot be read, is not a shared object, or lacks the symbol.
 pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     let file = spec.path();
     let library = open_library(&file)?;
@@ -226,8 +227,8 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
         symbol: spec.symbol.clone(),
         reason: reason(&error),
     });
-    // Never unloaded: the subject holds the routine's bare address, a thread of the library's own may still
-    // run its code, and the process that loads a plug-in lives for this one job.
+    // Never unloaded: the subject holds the routine's address, a thread of the library may still run its
+    // code, and the process that loads a plug-in exists only for this job.
     std::mem::forget(library);
     let Some(routine) = routine? else {
         return Err(PluginError::TooMany { symbol: spec.symbol.clone() });
@@ -239,35 +240,36 @@ pub fn load(spec: &PluginSpec) -> Result<Subject, PluginError> {
     })
 }
 
-/// Opens a shared object, which runs its constructors: in a process that is there to bear what they do.
+/// Opens a shared object, which runs its constructors. Call this only in a process that can bear their
+/// effects.
 ///
 /// # Errors
-/// [`PluginError`], when the file cannot be read or opened.
+/// [`PluginError`] if the file cannot be read or opened.
 pub fn open_library(file: &Path) -> Result<Library, PluginError> {
-    // The linker's own message for a missing file speaks of "shared object file"; this one is plainer.
+    // The linker's message for a missing file mentions a "shared object file"; this one is plainer.
     std::fs::File::open(file)
         .and_then(|opened| opened.metadata())
         .and_then(|about| if about.is_dir() { Err(std::io::ErrorKind::IsADirectory.into()) } else { Ok(()) })
         .map_err(|source| PluginError::Unreadable { file: file.into(), source })?;
-    // SAFETY: this runs the file's constructors, which is what the caller wants.
+    // SAFETY: this runs the file's constructors, as the caller intends.
     unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }
         .map_err(|error| PluginError::NotLoadable { file: file.into(), reason: reason(&error) })
 }
 
-/// The symbol's address.
+/// The address of a symbol.
 ///
 /// # Errors
-/// [`libloading::Error`], where there is no such symbol.
+/// [`libloading::Error`] if there is no such symbol.
 pub fn address(library: &Library, symbol: &str) -> Result<*const (), libloading::Error> {
-    // SAFETY: only the address is taken; who calls it answers for its signature.
+    // SAFETY: only the address is taken; whoever calls it is responsible for the signature.
     let function = unsafe { *library.get::<unsafe extern "C" fn()>(symbol)? };
     Ok(function as *const ())
 }
 
-/// The routine; `None` if there is no adapter left for its form.
+/// The routine; `None` if no adapter is left for its form.
 fn routine(library: &Library, spec: &PluginSpec) -> Result<Option<Landing>, libloading::Error> {
     let symbol = &spec.symbol;
-    // SAFETY: the user vouches for the signature by naming the family; a wrong one is what verification is for.
+    // SAFETY: the user states the signature by naming the family; verification finds out if it is wrong.
     unsafe {
         Ok(Some(match (spec.shape, spec.family) {
             (Shape::Form(form), _) => {
@@ -289,7 +291,7 @@ fn routine(library: &Library, spec: &PluginSpec) -> Result<Option<Landing>, libl
     }
 }
 
-/// The linker's words without the wrapper's.
+/// The linker's message without the wrapper's.
 fn reason(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_is_split_from_the_right() {
+    fn specs_are_split_from_the_right() {
         let spec = PluginSpec::parse("/a:b/c.so:f:zero").expect("three parts");
         assert_eq!(spec.file, Path::new("/a:b/c.so"));
         assert_eq!(spec.to_string(), "/a:b/c.so:f:zero");
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_before_the_file() {
+    fn a_name_may_precede_the_file() {
         let spec = PluginSpec::parse("aocl_5-3=/a/b.so:memcpy:copy").expect("named");
         assert_eq!((spec.name().as_str(), spec.file.as_path()), ("plugin:aocl_5-3", Path::new("/a/b.so")));
         assert_eq!(spec.to_string(), "aocl_5-3=/a/b.so:memcpy:copy");
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_routine_like_memset_is_of_the_zero_family() {
+    fn routines_like_memset_belong_to_the_zero_family() {
         let spec = PluginSpec::parse("./mine.so:memset:fill").expect("three parts");
         assert_eq!((spec.family, spec.shape), (Family::Zero, Shape::Fill));
         assert_eq!(spec.to_string(), "./mine.so:memset:fill");
@@ -329,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_the_c_standard_and_forms_of_checksums_have_words() {
+    fn standard_functions_and_checksum_forms_parse() {
         for (word, family) in [
             ("memcpy", Family::Copy),
             ("memmove", Family::Copy),
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn errors_name_the_missing_part() {
         assert!(message("mine.so").contains("':SYMBOL:FAMILY' is missing"));
         assert!(message("mine.so:f").contains("':FAMILY' is missing"));
         assert!(message(":f:zero").contains("the file is missing"));
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_name_means_the_current_folder() {
+    fn bare_names_are_in_the_current_folder() {
         let path = |text: &str| PluginSpec::parse(text).expect("a spec").path();
         assert_eq!(path("mine.so:f:zero"), Path::new("./mine.so"));
         assert_eq!(path("sub/mine.so:f:zero"), Path::new("sub/mine.so"));
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_plug_ins_are_errors() {
+    fn files_that_are_not_plug_ins_are_errors() {
         let folder = tempfile::tempdir().expect("a folder");
         let spec = |file: &Path| PluginSpec {
             label: None,
@@ -378,7 +380,7 @@ mod tests {
         let error = load(&spec(folder.path())).expect_err("a folder");
         assert!(matches!(error, PluginError::Unreadable { .. }), "{error}");
         let text = folder.path().join("text.so");
-        std::fs::write(&text, "no machine code").expect("a file");
+        std::fs::write(&text, "not machine code").expect("a file");
         let error = load(&spec(&text)).expect_err("a text");
         assert!(matches!(error, PluginError::NotLoadable { .. }), "{error}");
     }

@@ -1,31 +1,30 @@
 //! The routine while other threads run.
 //!
-//! What a call does between two of its instructions is found with certainty, in calls that are stopped there. What is left
-//! to chance is what needs two CPUs: a byte that is read and written back by a single instruction. How much is tried is
-//! counted in calls and writes, never in time, so a busy machine tries as much and takes longer.
+//! Effects between two instructions of a call are detected with certainty by stopping calls there. What
+//! remains to chance needs two CPUs: a byte that is read and written back by a single instruction. The effort
+//! is counted in calls and writes rather than in time, so a busy machine tries as much and takes longer.
 
 use super::Depth;
 use super::checker::{Checker, Mismatch, Prefill};
 use super::counterexample::Kind;
-use super::ground::{Caught, Destination, Field, Pick, Source, Stop};
-use super::images::Album;
+use super::ground::{Caught, Destination, Ground, Pick, Source, Stop};
 use super::note::{Place, Spot, Stage};
 use super::signals::SignalStack;
-use super::sweep::{Proof, fields};
+use super::sweep::{Verification, fields};
 use carryline_variants::landing::Landing;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// How long a thread that counts is waited for, if it gets no CPU.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for the counting thread if it gets no CPU.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn two_cpus() -> bool {
     std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1)
 }
 
-/// What the thread that writes next to a destination is to do.
+/// The work of the thread that writes next to a destination.
 #[derive(Default)]
 struct Neighbour {
     before: AtomicPtr<u8>,
@@ -46,8 +45,8 @@ impl Neighbour {
             }
             self.idle.store(false, Ordering::SeqCst);
             for side in [&self.before, &self.after] {
-                // SAFETY: bytes of a field on either side of its destination, reached by atomics alone here;
-                // the routine under test has no business there.
+                // SAFETY: bytes of a field on either side of its destination, accessed here only by atomics;
+                // the routine under test must not access them.
                 unsafe { AtomicU8::from_ptr(side.load(Ordering::Relaxed)) }.fetch_add(1, Ordering::Relaxed);
             }
             self.written.fetch_add(1, Ordering::Relaxed);
@@ -55,9 +54,9 @@ impl Neighbour {
     }
 }
 
-impl Proof<'_> {
-    /// Another thread counts in the bytes next to the destination; none of its counts may be lost.
-    pub fn neighbour_race(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+impl Verification<'_> {
+    /// Another thread increments the bytes next to the destination; no increment may be lost.
+    pub fn neighbour_race(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         if !self.family.writes() {
             return Ok(());
         }
@@ -71,19 +70,14 @@ impl Proof<'_> {
             let outcome = self
                 .supported([1, 5, 13, 31, 64, 100, 255, 17])
                 .into_iter()
-                .try_for_each(|len| self.heat(&neighbour, album, fields, len));
+                .try_for_each(|len| self.race_at(&neighbour, ground, len));
             neighbour.over.store(true, Ordering::Release);
             outcome
         })
     }
 
-    fn heat(
-        &mut self,
-        neighbour: &Neighbour,
-        album: &Album,
-        fields: &[Field<'_>],
-        len: usize,
-    ) -> Result<(), Stop> {
+    fn race_at(&mut self, neighbour: &Neighbour, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
+        let Ground { album, fields } = ground;
         let src = self.family.reads().then(|| {
             Source::in_album(album, album.patterns()[0], false, Place::in_line(Spot::Middle, 9), len)
         });
@@ -103,14 +97,12 @@ impl Proof<'_> {
         // SAFETY: two bytes of the field, next to the destination; the other thread is idle.
         let initial = unsafe { [before, after].map(|byte| byte.read()) };
         neighbour.running.store(true, Ordering::SeqCst);
-        let mut ill = None;
+        let mut failure = None;
         let start = Instant::now();
         let mut calls = 0;
         while calls < 400 || neighbour.written.load(Ordering::Relaxed) < 2000 {
-            if start.elapsed() > PATIENCE {
-                self.note(
-                    "not tried to the end: a thread that writes next to the destination, which got no CPU",
-                );
+            if start.elapsed() > TIMEOUT {
+                self.note("not tried fully: a thread that writes next to the destination, which got no CPU");
                 break;
             }
             calls += 1;
@@ -119,7 +111,7 @@ impl Proof<'_> {
                 yield_now();
             }
             if let Err(found) = self.checker.call(&trial.call, trial.note, false) {
-                ill = Some(super::checker::ill_mismatch(found, &trial.call, self.family));
+                failure = Some(super::checker::mismatch_of_error(found, &trial.call, self.family));
                 break;
             }
         }
@@ -129,27 +121,27 @@ impl Proof<'_> {
             yield_now();
         }
         let written = neighbour.written.load(Ordering::Relaxed) as u8;
-        // SAFETY: the bytes next to the destination lie inside the field, and the neighbour is idle.
+        // SAFETY: the bytes next to the destination are within the field, and the neighbour is idle.
         let finally = unsafe { [before, after].map(|byte| byte.read()) };
         if let Some(window) = trial.window {
-            // SAFETY: as in `Checker::check`.
+            // SAFETY: see `Checker::check`.
             unsafe { window.base.copy_from_nonoverlapping(window.shadow, window.size) };
         }
         for ((initial, finally), first) in initial.into_iter().zip(finally).zip([-1, len as i64]) {
             let expected = initial.wrapping_add(written);
-            if finally != expected && ill.is_none() {
-                ill = Some(Mismatch {
+            if finally != expected && failure.is_none() {
+                failure = Some(Mismatch {
                     kind: Kind::NeighbourRace,
                     expected: format!("{expected:#04x}"),
                     got: format!("{finally:#04x}"),
                     first_difference: Some(first),
                     about: format!(
-                        "what another thread writes to byte {first}, outside the destination, is lost"
+                        "writes by another thread to byte {first}, outside the destination, are lost"
                     ),
                 });
             }
         }
-        match ill {
+        match failure {
             None => Ok(()),
             Some(mismatch) => Err(self.caught(mismatch, &trial)),
         }
@@ -162,29 +154,31 @@ impl Proof<'_> {
     }
 
     /// Two threads call the routine concurrently.
-    pub fn threads(&mut self, album: &Album, own: &[Field<'_>], routine: Landing) -> Result<(), Stop> {
+    pub fn threads(&mut self, own: Ground<'_>, routine: Landing) -> Result<(), Stop> {
         const CALLS: u32 = 1500;
         if !two_cpus() {
             self.note("not tried: two concurrent threads, since there is only one CPU");
             return Ok(());
         }
         let (lengths, seed, deadline) = (self.lengths, self.seed, self.checker.caller.deadline);
-        let others = fields(self.family, album, 4)?;
+        let others = fields(self.family, own.album, 4)?;
+        let others = Ground { fields: &others, ..own };
         let ready = Barrier::new(2);
-        let run = |proof: &mut Proof<'_>, own: &[Field<'_>]| {
+        let run = |verification: &mut Verification<'_>, ground: Ground<'_>| {
             ready.wait();
             (0..CALLS).try_for_each(|_| {
-                let len = proof.some_length(3000);
-                proof.drawn(Stage::Threads, album, own, len)
+                let len = verification.some_length(3000);
+                verification.drawn(Stage::Threads, ground, len)
             })
         };
         let (here, there) = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 let _stack = SignalStack::install(64 << 10);
-                // What this thread is at is not what the watcher should read.
-                let mut proof = Proof::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed);
-                proof.checker.caller.deadline = deadline;
-                run(&mut proof, &others)
+                // This thread does not announce its calls.
+                let mut verification =
+                    Verification::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed);
+                verification.checker.caller.deadline = deadline;
+                run(&mut verification, others)
             });
             (run(self, own), other.join())
         });

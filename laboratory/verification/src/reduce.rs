@@ -1,12 +1,14 @@
-//! From an input that fails to the smallest that still does.
+//! Reduces a failing input to the smallest one that still fails.
 //!
-//! The failing call is made again in fresh memory, alone. If it fails there too, one thing after the other is
-//! made smaller or plainer, as long as it goes on failing in the same way: the length, the offsets, the seed,
-//! what the destination held, the data. Then it is tried in a process in which the routine was never called ([`fresh`]
-//! (super::fresh)): what fails there fails whenever it is replayed. What does not needs calls before it, so these are looked
-//! for, and become fewer and shorter as the rest does. A call that does not fail again is reported as it was.
+//! The failing call is repeated alone in new memory. If it fails there too, one property after the other is
+//! made shrink or simpler as long as the call still fails in the same way: the length, the offsets, the
+//! seed, the destination's contents, the data. Then it is tried in a process in which the routine was never
+//! called ([`fresh`](super::fresh)): if it fails there, it fails on every replay. Otherwise it needs earlier
+//! calls; these are searched for, and are reduced along with the rest. A call that does not fail again is
+//! reported as it was.
 //!
-//! How long it goes on is counted in bytes and calls, not in time, so that a busy machine finds the same example.
+//! The effort is limited in bytes and calls rather than in time, so that a busy machine finds the same
+//! example.
 
 use super::checker::{Checker, Mismatch};
 use super::counterexample::{Counterexample, Kind};
@@ -20,15 +22,15 @@ use super::sweep::SMALL;
 use carryline_variants::Lengths;
 use std::time::{Duration, Instant};
 
-/// What is spent on reducing: a byte that a call or a comparison works through is one, and a call, a mapping and a process
-/// are as many as they take.
+/// The budget for reducing, in bytes processed by calls or comparisons. Calls, mappings and processes cost
+/// the equivalent of their time.
 const BUDGET: u64 = 1 << 30;
 const COST_OF_A_CALL: u64 = 256;
 const COST_OF_AN_ATTEMPT: u64 = 64 << 10;
 const COST_OF_A_PROCESS: u64 = 4 << 20;
-/// For routines that take very long over each byte.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The most equal calls before a failing one that are tried.
+/// For routines that take very long per byte.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// The largest number of equal calls before a failing one that is tried.
 const MOST_CALLS: u32 = 1 << 14;
 
 /// Where attempts are made.
@@ -48,11 +50,11 @@ struct Reducer<'b, 's> {
     lengths: Lengths,
     spent: u64,
     start: Instant,
-    /// The number of the last call that failed.
+    /// The number of the last failed call.
     count: u64,
 }
 
-/// The smallest failing input that can be found from `caught`, as it is to be reported.
+/// The report of the smallest failing input found, starting from `caught`.
 ///
 /// Only lengths that the routine's authors support are tried.
 pub(super) fn reduce(
@@ -62,7 +64,7 @@ pub(super) fn reduce(
     fresh: Option<&Fresh>,
 ) -> Counterexample {
     let kind = caught.mismatch.kind;
-    // Neither becomes plainer when it is done again and again.
+    // Repeating these makes nothing simpler.
     let once = matches!(kind, Kind::Forked | Kind::TimedOut);
     let caught = Caught { reducible: caught.reducible && !once, ..caught };
     let (start, count) = (Instant::now(), checker.caller.calls);
@@ -76,8 +78,8 @@ pub(super) fn reduce(
     reported::as_it_was(caught, checker.family)
 }
 
-/// True for kinds that turn into each other as an input shrinks.
-fn alike(one: Kind, other: Kind) -> bool {
+/// Whether the kinds can turn into each other as an input shrinks.
+fn same_group(one: Kind, other: Kind) -> bool {
     let group = |kind| match kind {
         Kind::WrongBytes | Kind::LeftBytesUnwritten => 1,
         Kind::WrongResult | Kind::ReadDependence => 2,
@@ -95,7 +97,8 @@ impl Reducer<'_, '_> {
         {
             return Some(reported::alone(self.checker.family, input, mismatch.clone(), caught.note, true));
         }
-        // Not by itself in a new process: after the calls before it, or in the first call, or after many.
+        // Not by itself in a new process: it needs the recorded calls, the first call of a process, or many
+        // calls.
         self.place = Where::Elsewhere;
         self.spent = 0;
         let exact = exact(caught);
@@ -105,21 +108,21 @@ impl Reducer<'_, '_> {
             .or_else(|| self.again(&exact))
             .or_else(|| self.after_many(plain));
         if let Some((mut input, mut mismatch)) = found {
-            self.fewer(&mut input, &mut mismatch);
-            self.smaller(&mut input, &mut mismatch);
-            self.fewer(&mut input, &mut mismatch);
+            self.drop_earlier(&mut input, &mut mismatch);
+            self.shrink(&mut input, &mut mismatch);
+            self.drop_earlier(&mut input, &mut mismatch);
             return Some(reported::after_calls(self.checker.family, &input, mismatch, caught.note));
         }
         let (input, mismatch) = here?;
         Some(reported::alone(self.checker.family, &input, mismatch, caught.note, self.fresh.is_none()))
     }
 
-    /// The call alone, here.
+    /// Reduces the call alone, in this process.
     fn alone(&mut self, caught: &Caught) -> Option<(Input, Mismatch)> {
         let exact = exact(caught);
         let mut failing = None;
         let mut everywhere = true;
-        // A small buffer's offset matters modulo 64 first, a large one's modulo 4096.
+        // Offsets matter modulo 64 first for small buffers, modulo 4096 for large ones.
         let grains = if exact.len <= SMALL { [LINE, PAGE] } else { [PAGE, LINE] };
         for grain in grains {
             for around in [Around::Random, Around::Ones, Around::Zeros] {
@@ -144,7 +147,7 @@ impl Reducer<'_, '_> {
             mismatch.kind = Kind::ReadDependence;
         }
         let depends = mismatch.kind == Kind::ReadDependence;
-        self.smaller(&mut input, &mut mismatch);
+        self.shrink(&mut input, &mut mismatch);
         if depends {
             mismatch.kind = Kind::ReadDependence;
             mismatch.about = format!(
@@ -155,11 +158,11 @@ impl Reducer<'_, '_> {
         Some((input, mismatch))
     }
 
-    /// True if the input fails in a new process too, or no new process is available.
+    /// Whether the input also fails in a new process, or no new process is available.
     fn confirmed(&self, input: &Input) -> bool {
         let Some(fresh) = self.fresh else { return true };
         match fresh.try_on(input, self.count) {
-            Answer::Wrong(mismatch) => alike(mismatch.kind, self.kind),
+            Answer::Wrong(mismatch) => same_group(mismatch.kind, self.kind),
             Answer::Nothing => true,
             Answer::Right => false,
         }
@@ -169,7 +172,7 @@ impl Reducer<'_, '_> {
         self.attempt(input, 1).map(|mismatch| (input.clone(), mismatch))
     }
 
-    /// The input after the fewest calls like it that make it fail.
+    /// The input after the smallest number of equal calls that make it fail.
     fn after_many(&mut self, input: &Input) -> Option<(Input, Mismatch)> {
         let after = |times| {
             let earlier = Earlier { len: input.len as u64, times, then: Change::Nothing };
@@ -193,8 +196,8 @@ impl Reducer<'_, '_> {
         self.again(&after(many))
     }
 
-    /// Leaves out what is not needed of the earlier calls.
-    fn fewer(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
+    /// Removes earlier calls that are not needed.
+    fn drop_earlier(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
         let mut at = 0;
         while at < input.earlier.len() {
             let mut candidate = input.clone();
@@ -212,11 +215,11 @@ impl Reducer<'_, '_> {
         }
     }
 
-    fn smaller(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
+    fn shrink(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
         for _ in 0..4 {
             let before = (input.len, input.dst, input.src, input.seed);
             self.shorten(input, mismatch);
-            self.plainer(input, mismatch);
+            self.simplify(input, mismatch);
             if before == (input.len, input.dst, input.src, input.seed) {
                 break;
             }
@@ -235,7 +238,7 @@ impl Reducer<'_, '_> {
 
     fn shorten(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
         let lengths = self.lengths;
-        // Every length takes as many processes: there the powers of two and the lengths next to them must do.
+        // In a new process, every length needs a process: only powers of two and adjacent lengths are tried.
         let likely = |len: &usize| {
             self.place == Where::Here
                 || *len <= 8
@@ -252,7 +255,7 @@ impl Reducer<'_, '_> {
                 }
             }
         }
-        // Too long for every length to be tried: ever smaller steps down.
+        // Too long to try every length: decreasing steps.
         let mut step = input.len / 2;
         while step > 0 && input.len > 512 {
             let shorter = input.len - step;
@@ -263,7 +266,7 @@ impl Reducer<'_, '_> {
         }
     }
 
-    fn plainer(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
+    fn simplify(&mut self, input: &mut Input, mismatch: &mut Mismatch) {
         let places: [fn(&mut Input) -> &mut Place; 2] = [|input| &mut input.dst, |input| &mut input.src];
         for place in places {
             let held = *place(input);
@@ -323,9 +326,10 @@ impl Reducer<'_, '_> {
         }
     }
 
-    /// Makes the call some times in fresh memory, or once in a new process; the first failure of the kind that is looked for.
+    /// Makes the call `calls` times in new memory, or once in a new process; returns the first failure of the
+    /// expected kind.
     fn attempt(&mut self, input: &Input, calls: usize) -> Option<Mismatch> {
-        if self.spent > BUDGET || self.start.elapsed() > PATIENCE {
+        if self.spent > BUDGET || self.start.elapsed() > TIME_LIMIT {
             return None;
         }
         let room = input.room();
@@ -340,7 +344,7 @@ impl Reducer<'_, '_> {
                 let found = input.make(self.checker, desk, calls).ok()?;
                 let made = self.checker.caller.calls - before;
                 self.spent += made * (3 * input.len as u64 + COST_OF_A_CALL);
-                if found.as_ref().is_some_and(|mismatch| alike(mismatch.kind, self.kind)) {
+                if found.as_ref().is_some_and(|mismatch| same_group(mismatch.kind, self.kind)) {
                     self.count = self.checker.caller.calls;
                 }
                 found
@@ -354,11 +358,11 @@ impl Reducer<'_, '_> {
                 }
             }
         };
-        found.filter(|mismatch| alike(mismatch.kind, self.kind))
+        found.filter(|mismatch| same_group(mismatch.kind, self.kind))
     }
 }
 
-/// The call as it was made.
+/// The call exactly as it was made.
 fn exact(caught: &Caught) -> Input {
     let Caught { call, note, data, prefill, .. } = caught;
     Input {
@@ -374,7 +378,7 @@ fn exact(caught: &Caught) -> Input {
     }
 }
 
-/// The call with those before it, from what the buffers held before the first.
+/// The call with the earlier calls, starting from the buffers' contents before the first.
 fn with_earlier(caught: &Caught) -> Input {
     let exact = exact(caught);
     let [data, prefill] = match &caught.at_first {

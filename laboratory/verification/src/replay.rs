@@ -1,4 +1,4 @@
-//! A call with all that leads to it, as data, and how it is made from that: here, or in another process.
+//! A call with everything that leads to it, as data, and its execution in this or another process.
 
 use super::checker::{Checker, Mismatch};
 use super::desk::{Desk, Spread};
@@ -7,30 +7,30 @@ use super::patterns::Random;
 use carryline_machine::arena::MapError;
 use serde::{Deserialize, Serialize};
 
-/// What happens to the buffers after a call, before the next.
+/// The change to the buffers between a call and the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// The destination is as it was before the call.
+    /// The destination is restored to its contents before the call.
     Nothing,
-    /// So it is, but for one byte; the same byte of the source changes.
+    /// The same, except for one byte; the same byte of the source changes too.
     Byte(u64),
-    /// Other bytes come into both buffers.
+    /// Both buffers get new contents.
     Contents,
-    /// Both buffers are unmapped, and others take their addresses.
+    /// Both buffers are unmapped, and new ones take their addresses.
     Buffers,
     /// The bytes around the source change.
     Surroundings,
 }
 
-/// Calls that came before the one that fails, on the same buffers.
+/// Calls that preceded the failing one on the same buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
     /// Their length in bytes.
     pub len: u64,
-    /// How many such calls.
+    /// The number of such calls.
     pub times: u32,
-    /// What changes after them.
+    /// The change after them.
     pub then: Change,
 }
 
@@ -51,7 +51,7 @@ impl std::fmt::Display for Earlier {
     }
 }
 
-/// What lies around the buffers.
+/// The contents around the buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Around {
     Zeros,
@@ -69,12 +69,12 @@ impl Around {
     }
 }
 
-/// A call and what came before it.
+/// A call and the calls before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Input {
     pub len: usize,
     pub seed: u32,
-    /// What the source holds at first, and the destination: `len` bytes, or none.
+    /// The initial contents of the source and the destination: `len` bytes, or none.
     #[serde(skip)]
     pub data: Vec<u8>,
     #[serde(skip)]
@@ -82,29 +82,29 @@ pub(super) struct Input {
     pub dst: Place,
     pub src: Place,
     pub around: Around,
-    /// The number of the call that fails: it decides what garbage registers and flags hold.
+    /// The number of the failing call, which determines the garbage in registers and flags.
     pub count: u64,
     pub earlier: Vec<Earlier>,
 }
 
 impl Input {
-    /// The longest call.
+    /// The length of the longest call.
     fn longest(&self) -> usize {
         self.earlier.iter().map(|earlier| earlier.len as usize).fold(self.len, usize::max)
     }
 
-    /// How much memory the source takes, and the destination.
+    /// The memory needed for each of source and destination.
     pub fn room(&self) -> usize {
         room_for(self.longest())
     }
 
-    /// Bytes that calls work through when it is made once.
+    /// The bytes that its calls process.
     pub fn bytes(&self) -> u64 {
         let earlier = |earlier: &Earlier| (earlier.len + 64) * u64::from(earlier.times);
         self.len as u64 + self.earlier.iter().map(earlier).sum::<u64>()
     }
 
-    /// How many calls come before the one that fails.
+    /// The number of calls before the failing one.
     pub fn before(&self) -> u64 {
         self.earlier.iter().map(|earlier| u64::from(earlier.times)).sum()
     }
@@ -124,7 +124,7 @@ impl Input {
         };
         let whole = self.len.max(1) as u64;
         let shrunk = |earlier: &Earlier| Earlier {
-            // A call between may have been longer or shorter: it stays so, in proportion.
+            // Earlier calls keep their length in proportion.
             len: earlier.len * len as u64 / whole,
             then: match earlier.then {
                 Change::Byte(at) => Change::Byte(at * len as u64 / whole),
@@ -141,10 +141,10 @@ impl Input {
         }
     }
 
-    /// Makes the earlier calls and then, `times` times, the call itself; the first mismatch.
+    /// Makes the earlier calls and then the call itself `times` times; returns the first mismatch.
     ///
     /// # Errors
-    /// Without memory.
+    /// If there is not enough memory.
     pub fn make(
         &self,
         checker: &mut Checker<'_>,

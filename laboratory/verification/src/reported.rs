@@ -1,4 +1,4 @@
-//! How a failing input is reported: from the input, or the call as it was caught, to a counterexample.
+//! The report of a failing input: from the input, or the call as it was caught, to a counterexample.
 
 use super::checker::Mismatch;
 use super::counterexample::{Counterexample, Kind, hex, sums};
@@ -8,7 +8,7 @@ use super::patterns::PATTERNS;
 use super::replay::{Earlier, Input};
 use carryline_variants::Family;
 
-/// The report of an input that fails without calls before it, or is said to.
+/// The report of an input that fails without earlier calls, or as if it did.
 pub(super) fn alone(
     family: Family,
     input: &Input,
@@ -37,7 +37,7 @@ pub(super) fn alone(
     .with_sentence(&mismatch.about)
 }
 
-/// The report of an input that fails only in a new process, or after the calls that it names.
+/// The report of an input that fails only in a new process, or after the calls that it lists.
 pub(super) fn after_calls(family: Family, input: &Input, mismatch: Mismatch, note: Note) -> Counterexample {
     if input.earlier.is_empty() {
         let about = format!("in the first call of a process: {}", mismatch.what());
@@ -46,7 +46,7 @@ pub(super) fn after_calls(family: Family, input: &Input, mismatch: Mismatch, not
     alone(family, input, after(&input.earlier, mismatch), note, true)
 }
 
-/// A mismatch that takes these calls before it.
+/// A mismatch that needs these earlier calls.
 fn after(earlier: &[Earlier], mismatch: Mismatch) -> Mismatch {
     let calls: Vec<String> = earlier.iter().map(ToString::to_string).collect();
     let about = format!("after {}: {}", calls.join("; "), mismatch.what());
@@ -55,7 +55,7 @@ fn after(earlier: &[Earlier], mismatch: Mismatch) -> Mismatch {
     Mismatch { kind, about, ..mismatch }
 }
 
-/// The report of a call that did not fail again, or cannot be made again by itself.
+/// The report of a call that did not fail again, or cannot be repeated alone.
 pub(super) fn as_it_was(caught: Caught, family: Family) -> Counterexample {
     let Caught { mut mismatch, call, note, mut data, mut prefill, earlier, at_first, reducible } = caught;
     if !earlier.is_empty() {

@@ -1,19 +1,19 @@
-//! Signal handlers for the time of a verification: a crash inside a routine becomes an answer.
+//! Signal handlers during a verification: a crash inside a routine becomes a result.
 //!
-//! A handler sends the thread to the trampoline's exit, so that a routine that touched a guard page can be
-//! called again with a smaller input. It runs on a stack of its own, since the routine may have lost the other.
-//! A crash anywhere else gets the default action: verification's own faults are not hidden.
+//! The handler sends the thread to the trampoline's exit, so that a routine that touched a guard page can be
+//! called again with a smaller input. It runs on a separate stack, since the routine may have lost its own. A
+//! crash anywhere else gets the default action: verification's own faults are not hidden.
 //!
-//! Handlers belong to the whole process, so [`Handlers::install`] holds a lock: one verification at a time.
+//! Handlers are process-wide, so [`Handlers::install`] holds a lock: one verification at a time.
 
 #[cfg(target_arch = "x86_64")]
 use std::hint::black_box;
 use std::mem::zeroed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static ONE_PROOF: Mutex<()> = Mutex::new(());
+static ONE_VERIFICATION: Mutex<()> = Mutex::new(());
 
-/// The handlers, until dropped.
+/// The installed handlers, until dropped.
 pub(crate) struct Handlers {
     _saved: Vec<Saved>,
     _stack: SignalStack,
@@ -21,9 +21,9 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    /// Installs them for the process, and a signal stack for this thread.
+    /// Installs the handlers for the process, and a signal stack for this thread.
     pub fn install() -> Handlers {
-        let lock = ONE_PROOF.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = ONE_VERIFICATION.lock().unwrap_or_else(PoisonError::into_inner);
         Handlers {
             #[cfg(target_arch = "x86_64")]
             _saved: x86_64::CRASHES
@@ -45,14 +45,14 @@ pub(crate) struct SignalStack {
 }
 
 impl SignalStack {
-    /// At least `bytes`, and at least what the kernel needs for this CPU's registers.
+    /// Installs a stack of at least `bytes`, and at least what the kernel needs for this CPU's registers.
     pub fn install(bytes: usize) -> SignalStack {
-        // SAFETY: a number from the auxiliary vector.
+        // SAFETY: reads a number from the auxiliary vector.
         let least = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) } as usize;
         let mut memory = vec![0; bytes.max(least + 4096)].into_boxed_slice();
         let new = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: memory.len() };
         let mut old = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-        // SAFETY: valid structures; the memory lives as long as the guard, which puts the old stack back.
+        // SAFETY: valid structures; the memory lives as long as the guard, which restores the old stack.
         unsafe { libc::sigaltstack(&raw const new, &raw mut old) };
         SignalStack { old, _memory: memory }
     }
@@ -60,14 +60,14 @@ impl SignalStack {
 
 impl Drop for SignalStack {
     fn drop(&mut self) {
-        // SAFETY: the stack that this thread had before.
+        // SAFETY: the previous stack of this thread.
         unsafe { libc::sigaltstack(&raw const self.old, std::ptr::null_mut()) };
     }
 }
 
 pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// What the signal's action was before.
+/// The previous action of a signal.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86-64 has handlers"))]
 pub(crate) struct Saved {
     signal: i32,
@@ -81,7 +81,7 @@ impl Saved {
         let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { (zeroed(), zeroed()) };
         new.sa_sigaction = handler as usize;
         new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | flags;
-        // SAFETY: valid structures, and a handler of the signature that SA_SIGINFO asks for.
+        // SAFETY: valid structures, and a handler with the signature that SA_SIGINFO requires.
         unsafe { libc::sigaction(signal, &raw const new, &raw mut old) };
         Saved { signal, old }
     }
@@ -89,12 +89,12 @@ impl Saved {
 
 impl Drop for Saved {
     fn drop(&mut self) {
-        // SAFETY: the action that the kernel gave out at installation.
+        // SAFETY: the action that the kernel returned at installation.
         unsafe { libc::sigaction(self.signal, &raw const self.old, std::ptr::null_mut()) };
     }
 }
 
-/// Overwrites that much stack.
+/// Overwrites `BYTES` of stack.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub(super) fn scribble<const BYTES: usize>() {
@@ -113,8 +113,8 @@ pub(super) mod x86_64 {
     const FLAGS_TO_CLEAR: i64 = 1 << 8 | 1 << 10 | 1 << 18;
 
     pub(crate) extern "C" fn on_crash(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: the kernel passes this structure to a handler installed with SA_SIGINFO; a signal that a process sends
-        // (kill, tgkill, sigqueue) has its number, and asking for the own one changes nothing.
+        // SAFETY: the kernel passes this structure to a handler installed with SA_SIGINFO; a signal sent by a
+        // process (kill, tgkill, sigqueue) carries the sender's id.
         let from_elsewhere = unsafe { (*info).si_code <= 0 && (*info).si_pid() != libc::getpid() };
         if from_elsewhere {
             // Another process sent it: the call continues.
@@ -129,18 +129,18 @@ pub(super) mod x86_64 {
         // SAFETY: the kernel passes both structures to a handler installed with SA_SIGINFO.
         let (info, context) = unsafe { (&*info, &mut *context.cast::<libc::ucontext_t>()) };
         let registers = &mut context.uc_mcontext.gregs;
-        // SI_KERNEL (general protection) and what other processes send have no address.
+        // SI_KERNEL (general protection) and signals from other processes have no address.
         let has_address = info.si_code > 0 && info.si_code != libc::SI_KERNEL;
         let fault = Fault {
             signal,
             has_address,
-            // SAFETY: these signals carry an address when the kernel raises them for a fault; otherwise what
-            // is read here is another member of the same initialised structure, and not used.
+            // SAFETY: these signals carry an address if the kernel raises them for a fault; otherwise this
+            // reads another member of the same initialised structure, which is not used.
             address: unsafe { info.si_addr() } as usize,
             write: registers[libc::REG_ERR as usize] & WRITE != 0,
             stack: registers[libc::REG_RSP as usize] as usize,
         };
-        // SAFETY: the frame of the call that this thread is in; the call will not go on.
+        // SAFETY: the frame of this thread's current call, which will not continue.
         let saved_stack = unsafe {
             (&raw mut (*frame).fault).write(fault);
             (&raw const (*frame).saved_stack).read()

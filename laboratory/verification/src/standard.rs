@@ -1,17 +1,17 @@
-//! What the C standard asks of `memcpy`, `memmove` and `memset` beyond the families' contracts: the destination returned,
-//! buffers that overlap, every byte value; and buffers of really more than 2 and 4 GiB.
+//! The requirements of the C standard on `memcpy`, `memmove` and `memset` beyond the families' contracts: the
+//! returned address, overlapping buffers, every byte value. Also real buffers of more than 2 and 4 GiB.
 //!
-//! Lengths and distances ascend, so that what fails first is near the smallest input that fails.
+//! Lengths and distances ascend, so that the first failure is near the smallest failing input.
 
 use super::call::Call;
-use super::checker::{Mismatch, ill_mismatch};
+use super::checker::{Mismatch, mismatch_of_error};
 use super::counterexample::Kind;
 use super::ground::{Stop, caught_around};
 use super::memory::Region;
 use super::note::Stage;
 use super::patterns::{self, index};
 use super::places::note;
-use super::sweep::Proof;
+use super::sweep::Verification;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub enum Standard {
 }
 
 impl Standard {
-    /// All of them.
+    /// All functions.
     pub const ALL: [Standard; 3] = [Standard::Memcpy, Standard::Memmove, Standard::Memset];
 
     /// The function's name in C.
@@ -41,7 +41,7 @@ impl Standard {
         }
     }
 
-    /// The function of that name.
+    /// The function with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Standard> {
         Standard::ALL.into_iter().find(|standard| standard.name() == name)
@@ -55,16 +55,16 @@ impl fmt::Display for Standard {
 }
 
 const PAGE: usize = 4096;
-/// Pages of the memory in which small buffers overlap.
+/// The memory in which small buffers overlap.
 const ROOM: usize = 3 * PAGE;
-/// Memory that is mapped many times over to make a buffer of more than 4 GiB.
+/// Memory that is mapped repeatedly to make a buffer of more than 4 GiB.
 const UNIT: usize = 2 << 20;
-/// Distances that vectors, unrolled loops and tests for overlap have something to do with.
+/// Distances that matter to vectors, unrolled loops and overlap checks.
 const DISTANCES: [usize; 24] =
     [0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 4095];
 
-impl Proof<'_> {
-    /// Everything that the standard asks besides.
+impl Verification<'_> {
+    /// Checks the additional requirements of the standard.
     pub fn standard(&mut self, standard: Standard) -> Result<(), Stop> {
         match standard {
             Standard::Memcpy => self.returned()?,
@@ -72,26 +72,26 @@ impl Proof<'_> {
                 self.small_overlaps()?;
                 self.overlaps_across_lines()?;
                 let outcome = self.large_overlaps();
-                self.unless_memory_lacks("overlapping buffers of up to 5 MiB", outcome)?;
+                self.note_if_out_of_memory("overlapping buffers of up to 5 MiB", outcome)?;
             }
             Standard::Memset => self.values()?,
         }
         let outcome = self.gibibytes();
-        self.unless_memory_lacks("buffers of 2 and 4 GiB and more", outcome)
+        self.note_if_out_of_memory("buffers of 2 and 4 GiB and more", outcome)
     }
 
-    /// One call, after which the result must be the destination's address.
+    /// Makes one call and checks that it returns the destination's address.
     fn made(&mut self, stage: Stage, call: &Call) -> Result<(), Stop> {
         let note = note(stage);
         self.checker.announce(call, note);
         self.checker.tally.count(self.family, call, note);
-        // SAFETY: the callers pass buffers in regions of their own, to which there is no reference meanwhile.
+        // SAFETY: the callers pass buffers in their own regions, without references to them.
         let outcome = unsafe { self.checker.caller.call(call, false) };
-        outcome.map_err(|ill| caught_around(ill_mismatch(ill, call, self.family), *call, note))?;
+        outcome.map_err(|error| caught_around(mismatch_of_error(error, call, self.family), *call, note))?;
         let returned = self.checker.caller.returned();
         if returned != call.dst as u64 {
             let mismatch = Mismatch {
-                about: "returned another address than the destination's".to_owned(),
+                about: "returned an address other than the destination's".to_owned(),
                 ..Mismatch::new(
                     Kind::ReturnValue,
                     format!("{:#x}", call.dst as u64),
@@ -103,7 +103,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Compares a region with what it should hold now.
+    /// Compares a region with its expected contents.
     fn same(
         &self,
         stage: Stage,
@@ -126,8 +126,8 @@ impl Proof<'_> {
         let mismatch = Mismatch {
             first_difference: Some(place),
             about: format!(
-                "{how}: byte {place} of the destination should be {:02x} and is {:02x}",
-                right[at], held[at]
+                "{how}: byte {place} of the destination is {:02x}, expected {:02x}",
+                held[at], right[at]
             ),
             ..Mismatch::new(
                 if inside { Kind::WrongBytes } else { Kind::WroteOutside },
@@ -138,7 +138,7 @@ impl Proof<'_> {
         Err(caught_around(mismatch, *call, note(stage)))
     }
 
-    /// The address that `memcpy` returns.
+    /// Checks the address that `memcpy` returns.
     fn returned(&mut self) -> Result<(), Stop> {
         let (dst, src) = (Region::new(PAGE)?, Region::new(PAGE)?);
         for len in (0..=300).chain([1000, 2048, 4000]) {
@@ -155,7 +155,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Two buffers of `len` bytes that begin at `src` and `dst` of a region whose picture is `picture`.
+    /// Moves `len` bytes from `src` to `dst` in a region with the contents `picture`.
     fn overlap(
         &mut self,
         region: &mut Region,
@@ -176,7 +176,8 @@ impl Proof<'_> {
         self.same(Stage::Overlap, &call, region, from, &right[from..to])
     }
 
-    /// Every length to 66 at every distance, then chosen ones: behind a guard page, before one, and in the middle.
+    /// Every length up to 66 at every distance, then chosen ones: after a guard page, before one, and in the
+    /// middle.
     fn small_overlaps(&mut self) -> Result<(), Stop> {
         let mut region = Region::new(ROOM)?;
         let mut picture = vec![0; ROOM];
@@ -203,7 +204,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Overlapping buffers on both sides of a line of addresses, where a signed or a 32-bit comparison turns over.
+    /// Overlapping buffers across 2 and 4 GiB, where a signed or a 32-bit comparison overflows.
     fn overlaps_across_lines(&mut self) -> Result<(), Stop> {
         let mut picture = vec![0; 2 * ROOM];
         patterns::fill(&mut picture, index::RANDOM, 0, self.seed);
@@ -229,7 +230,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Lengths from which string instructions and non-temporal stores take over.
+    /// Lengths from which string instructions and non-temporal stores are used.
     fn large_overlaps(&mut self) -> Result<(), Stop> {
         const MOST: usize = 5 << 20;
         let size = 2 * MOST + 8 * PAGE;
@@ -248,7 +249,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Every value that a byte has, as an `int` of which only the lowest eight bits count.
+    /// Every byte value, passed as an `int` of which only the low eight bits count.
     fn values(&mut self) -> Result<(), Stop> {
         let size = 2 * PAGE;
         let mut region = Region::new(size)?;
@@ -256,7 +257,7 @@ impl Proof<'_> {
         let lengths = (0..=40).chain([63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 500, 1024, 2049, 4096]);
         for len in lengths {
             for byte in 0..=255_u32 {
-                // The picture differs from the byte everywhere.
+                // The previous contents differ from the byte everywhere.
                 right.fill(!byte as u8);
                 region.bytes_mut().fill(!byte as u8);
                 let at = match byte % 3 {
@@ -279,7 +280,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Buffers of more than 2 and 4 GiB, which are 2 MiB of memory mapped many times over.
+    /// Buffers of more than 2 and 4 GiB: 2 MiB of memory, mapped repeatedly.
     fn gibibytes(&mut self) -> Result<(), Stop> {
         if usize::BITS < 64 {
             return Ok(());
@@ -308,101 +309,4 @@ impl Proof<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Depth;
-    use crate::checker::Checker;
-    use crate::signals::Handlers;
-    use carryline_variants::Lengths;
-    use carryline_variants::landing::Landing;
-    use std::ffi::{c_int, c_void};
-
-    fn outcome(code: Landing, stage: impl FnOnce(&mut Proof<'_>) -> Result<(), Stop>) -> Option<Mismatch> {
-        let _handlers = Handlers::install();
-        let _watch = crate::forked::Watch::begin();
-        let mut proof = Proof::new(Checker::new(code, None, 0), Lengths::Any, Depth::Full, 1);
-        match stage(&mut proof) {
-            Ok(()) => None,
-            Err(Stop::Caught(caught)) => Some(caught.mismatch),
-            Err(Stop::Memory(error)) => panic!("{error}"),
-        }
-    }
-
-    #[test]
-    fn the_c_librarys_own_are_right() {
-        assert_eq!(outcome(Landing::Move(libc::memmove), |proof| proof.small_overlaps()), None);
-        assert_eq!(outcome(Landing::Move(libc::memmove), |proof| proof.overlaps_across_lines()), None);
-        assert_eq!(outcome(Landing::Move(libc::memcpy), |proof| proof.returned()), None);
-        assert_eq!(outcome(Landing::Set(libc::memset), |proof| proof.values()), None);
-    }
-
-    /// Forwards, byte by byte, as a wrong `memmove` does.
-    ///
-    /// # Safety
-    /// `src` is valid for reads and `dst` for writes of `len` bytes.
-    unsafe extern "C" fn forwards(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {
-        let (to, from) = (dst.cast::<u8>(), src.cast::<u8>());
-        for at in 0..len {
-            // SAFETY: the caller owns len bytes on both sides. Volatile, or it becomes a call of memmove.
-            unsafe { to.add(at).write_volatile(from.add(at).read_volatile()) };
-        }
-        dst
-    }
-
-    /// # Safety
-    /// `src` is valid for reads and `dst` for writes of `len` bytes.
-    unsafe extern "C" fn returns_its_end(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {
-        // SAFETY: the caller's buffers.
-        unsafe { libc::memmove(dst, src, len) };
-        dst.wrapping_byte_add(len)
-    }
-
-    /// # Safety
-    /// `src` is valid for reads and `dst` for writes of `len` bytes.
-    unsafe extern "C" fn signed_compare(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {
-        let upwards = dst as isize as i32 > src as isize as i32;
-        let (to, from) = (dst.cast::<u8>(), src.cast::<u8>());
-        for step in 0..len {
-            let at = if upwards { len - 1 - step } else { step };
-            // SAFETY: the caller owns len bytes on both sides.
-            unsafe { to.add(at).write_volatile(from.add(at).read_volatile()) };
-        }
-        dst
-    }
-
-    /// # Safety
-    /// `dst` is valid for writes of `len` bytes.
-    unsafe extern "C" fn sign_extends(dst: *mut c_void, byte: c_int, len: usize) -> *mut c_void {
-        let to = dst.cast::<u8>();
-        for at in 0..len {
-            let value = if at % 8 == 7 { byte.min(0x7f) as u8 } else { byte as u8 };
-            // SAFETY: the caller owns len bytes.
-            unsafe { to.add(at).write_volatile(value) };
-        }
-        dst
-    }
-
-    #[test]
-    fn what_the_standard_forbids_is_found() {
-        let found = outcome(Landing::Move(forwards), |proof| proof.small_overlaps()).expect("caught");
-        assert_eq!(found.kind, Kind::WrongBytes);
-        assert!(found.about.contains("upwards"), "{}", found.about);
-        assert_eq!(outcome(Landing::Move(forwards), |proof| proof.returned()), None);
-        let found = outcome(Landing::Move(returns_its_end), |proof| proof.returned()).expect("caught");
-        assert_eq!(found.kind, Kind::ReturnValue);
-        let found = outcome(Landing::Set(sign_extends), |proof| proof.values()).expect("caught");
-        assert!(found.about.contains("set to 0x"), "{}", found.about);
-    }
-
-    #[test]
-    fn a_comparison_that_turns_over_at_2_gib_is_found() {
-        let region = Region::at((1 << 31) - ROOM, 2 * ROOM);
-        if region.is_err() {
-            return;
-        }
-        drop(region);
-        let found =
-            outcome(Landing::Move(signed_compare), |proof| proof.overlaps_across_lines()).expect("caught");
-        assert_eq!(found.kind, Kind::WrongBytes);
-    }
-}
+mod tests;

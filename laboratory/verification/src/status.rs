@@ -1,8 +1,8 @@
-//! The page that a worker shares with the process that watches it: what it is doing right now.
+//! The page through which a worker tells its supervisor what it is doing.
 //!
-//! A routine under test may crash, hang or overwrite its own process. What it was called with at that moment
-//! is then known only from outside, so a worker notes it here before each call of a verification (a few plain stores)
-//! and beats a counter, and the parent reads the page when the worker is dead or silent.
+//! A routine under test may crash, hang or overwrite its own process. The arguments of its call are then
+//! known only from outside. So a worker writes them here before each call of a verification (a few plain
+//! stores) and increments a counter, and the parent reads the page when the worker is dead or silent.
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a worker is at.
+/// A worker's current activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Now {
-    /// Counts up with everything that is done: no change for long means a hang.
+    /// Incremented with every step: no change for long means a hang.
     pub beat: u64,
-    /// Index of the subject in the worker's job; `u64::MAX` when at none.
+    /// The index of the subject in the worker's job; `u64::MAX` for none.
     pub subject: u64,
-    /// What is being done with it: one of the [`Phase`] numbers.
+    /// One of the [`Phase`] numbers.
     pub phase: u64,
     /// The call's length in bytes.
     pub len: u64,
@@ -27,23 +27,23 @@ pub struct Now {
     pub src_offset: u64,
     /// The checksum's seed.
     pub seed: u64,
-    /// A number that says more, by phase: in a verification the data pattern's index; in a timing the bytes that are
-    /// processed before the next beat.
+    /// Further information, by phase: the data pattern's index in a verification; in a timing, the bytes that
+    /// are processed before the next beat.
     pub detail: u64,
-    /// A second such number: in a verification the placement's index.
+    /// More information: the placement in a verification.
     pub placement: u64,
 }
 
 impl Now {
-    /// The bytes that are processed before the next beat, as far as the page says; 0 in a verification, which beats with
-    /// every call.
+    /// The bytes that are processed before the next beat, as stated on the page; 0 in a verification, which
+    /// beats with every call.
     #[must_use]
     pub fn work(&self) -> u64 {
         if self.phase == Phase::Time as u64 { self.detail } else { 0 }
     }
 }
 
-/// What a worker does with the subject it is at.
+/// A worker's activity with the current subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Phase {
@@ -62,7 +62,7 @@ pub enum Phase {
 }
 
 const FIELDS: usize = 10;
-/// The field that says that an allocation failed.
+/// The field that reports a failed allocation.
 const OUT_OF_MEMORY: usize = 9;
 
 /// The shared page, mapped.
@@ -72,16 +72,16 @@ pub struct StatusPage {
     fd: OwnedFd,
 }
 
-// SAFETY: the page is only reached through atomics.
+// SAFETY: the page is accessed only through atomics.
 unsafe impl Send for StatusPage {}
-// SAFETY: every access of several threads goes through atomics.
+// SAFETY: concurrent accesses go through atomics.
 unsafe impl Sync for StatusPage {}
 
 impl StatusPage {
-    /// A fresh page, all zero, whose descriptor a child can inherit.
+    /// A new page, all zero, whose descriptor a child can inherit.
     ///
     /// # Errors
-    /// When the kernel has no memory or no descriptor left.
+    /// If the kernel has no memory or no descriptor left.
     pub fn create() -> std::io::Result<StatusPage> {
         let fd = memfd_create("carryline-status", MemfdFlags::CLOEXEC)?;
         ftruncate(&fd, 4096)?;
@@ -91,12 +91,12 @@ impl StatusPage {
     /// The page of a descriptor inherited from the parent.
     ///
     /// # Errors
-    /// If the descriptor is not such a page.
+    /// If the descriptor is not a status page.
     pub fn open(fd: OwnedFd) -> std::io::Result<StatusPage> {
         if rustix::fs::fstat(&fd)?.st_size < 4096 {
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a status page"));
         }
-        // SAFETY: a new shared mapping at an address of the kernel's choice, of a file that is long enough.
+        // SAFETY: a new shared mapping at an address chosen by the kernel, of a file that is long enough.
         let map = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -110,7 +110,7 @@ impl StatusPage {
         Ok(StatusPage { map: map.cast(), fd })
     }
 
-    /// The descriptor, to hand down.
+    /// The descriptor, for inheritance.
     #[must_use]
     pub fn fd(&self) -> &OwnedFd {
         &self.fd
@@ -118,11 +118,12 @@ impl StatusPage {
 
     fn field(&self, index: usize) -> &AtomicU64 {
         debug_assert!(index < FIELDS);
-        // SAFETY: index < FIELDS <= 512 words of a page that lives as long as self and is only used atomically.
+        // SAFETY: index < FIELDS <= 512 words of a page that lives as long as self and is accessed only
+        // atomically.
         unsafe { &*self.map.add(index) }
     }
 
-    /// Notes what is about to be called and beats the counter.
+    /// Announces the next call and beats.
     pub fn set(&self, now: Now) {
         let values = [
             now.subject,
@@ -140,24 +141,24 @@ impl StatusPage {
         self.beat();
     }
 
-    /// Notes progress alone.
+    /// Increments the progress counter.
     pub fn beat(&self) {
         let beat = self.field(0);
         beat.store(beat.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// Notes that this process asked for memory and got none.
+    /// Records that this process requested memory and got none.
     pub fn note_out_of_memory(&self) {
         self.field(OUT_OF_MEMORY).store(1, Ordering::Relaxed);
     }
 
-    /// Whether that was noted.
+    /// Whether [`note_out_of_memory`](StatusPage::note_out_of_memory) was called.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         self.field(OUT_OF_MEMORY).load(Ordering::Relaxed) != 0
     }
 
-    /// What the page says.
+    /// The current contents of the page.
     #[must_use]
     pub fn now(&self) -> Now {
         let beat = self.field(0).load(Ordering::Acquire);
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_side_sets_the_other_reads() {
+    fn both_sides_share_the_page() {
         let parent = StatusPage::create().expect("a page");
         let child = StatusPage::open(parent.fd().try_clone().expect("a descriptor")).expect("the same page");
         let now =

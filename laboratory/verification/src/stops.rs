@@ -1,41 +1,41 @@
-//! Stopping a call between two instructions.
+//! Stops a call between two instructions.
 //!
-//! With the trap flag set, the processor stops after every instruction and the kernel delivers a signal on the
-//! routine's own stack. A page that is made inaccessible stops the call where it first reaches that page, whatever the
-//! call's length; from there it goes on by single instructions for a while. That makes certain what a race only
-//! makes likely. At each stop the handler
+//! With the trap flag set, the processor stops after every instruction, and the kernel delivers a signal on
+//! the routine's own stack. An inaccessible page stops the call where it first accesses that page, whatever
+//! the call's length; from there it continues by single steps for a while. This makes certain what a race
+//! only makes likely. At each stop, the handler
 //!
-//! - has, by being there, overwritten the stack below the red zone;
-//! - looks at the bytes next to the destination: a routine that writes there, if only to restore them, is caught
-//!   in the act, and one that reads them and writes them back later loses what the handler wrote meanwhile, as it would
-//!   lose what another thread writes;
-//! - now and then lets another thread make whole calls of the same routine on buffers of its own, so that state
-//!   that calls share is overwritten in the middle of one.
+//! - has overwritten the stack below the red zone, just by running;
+//! - checks the bytes next to the destination: a routine that writes there, if only to restore them, is
+//!   caught in the act; one that reads them and writes them back later loses what the handler wrote in
+//!   between, as it would lose another thread's writes;
+//! - sometimes lets another thread make whole calls of the same routine on its own buffers, so that state
+//!   shared between calls is overwritten in the middle of one.
 
-use super::checker::{Mismatch, Trial, ill_mismatch};
+use super::checker::{Mismatch, Trial, mismatch_of_error};
 use super::companion::Meeting;
 use super::counterexample::Kind;
 use super::memory::Region;
 use super::note::PAGE;
 use super::signals::{Saved, scribble, x86_64::on_crash};
-use super::sweep::Proof;
+use super::sweep::Verification;
 use carryline_machine::arena::MapError;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// How many bytes on either side of a destination change while it is written.
+/// The number of bytes on either side of a destination that change during the call.
 const NEIGHBOURS: usize = 64;
 const TRAP: i64 = 1 << 8;
 
 /// Where a call is stopped, and what happens there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopPlan<'m> {
-    /// After how many instructions from the call's beginning on.
+    /// The number of single steps from the start of the call.
     pub first: u32,
-    /// At every how many stops another thread is let in; 0 for never.
+    /// The number of stops between visits of the other thread; 0 for none.
     pub meet_every: u32,
     pub meeting: &'m Meeting,
-    /// Stop, and do nothing.
+    /// Stop without doing anything.
     pub quiet: bool,
 }
 
@@ -44,32 +44,34 @@ pub(super) struct StopPlan<'m> {
 pub(super) struct Closed<'w> {
     pub region: &'w Region,
     pub read_only: bool,
-    /// For each page: after how many instructions the call stops once it has reached it; 0 where it does not stop there.
+    /// For each page, the number of single steps once the call has reached it; 0 if it does not stop the
+    /// call.
     pub windows: &'w mut [u32],
 }
 
-/// Bytes on one side of the destination.
+/// The bytes on one side of the destination.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     start: *mut u8,
     len: usize,
-    /// What was last written to them.
+    /// The value last written to them.
     held: u8,
 }
 
 #[derive(Debug)]
 struct Steps {
     count: u32,
-    /// Stops that are still to come before the call runs on.
+    /// The number of stops left before the call runs on.
     left: u32,
     tick: u8,
     sides: [Side; 2],
-    /// Where a neighbour was found changed, and what it was.
+    /// The address of a changed neighbour, its expected value and its value.
     found: Option<(usize, u8, u8)>,
     meet_every: u32,
     meeting: *const Meeting,
     quiet: bool,
-    /// The first page that may be closed, each page's window, and what makes it accessible again.
+    /// The first page that may be closed, each page's window, and the protection that makes it accessible
+    /// again.
     pages: *mut u8,
     windows: *mut [u32],
     access: i32,
@@ -78,12 +80,12 @@ struct Steps {
 static STEPS: AtomicPtr<Steps> = AtomicPtr::new(null_mut());
 
 impl Steps {
-    /// Compares the neighbours with what was last written there.
+    /// Compares the neighbours with the value last written.
     fn look(&mut self) {
         for side in self.sides {
             let len = if self.reaches(&side) { side.len } else { 0 };
             for i in 0..len {
-                // SAFETY: bytes of the memory that the trial writes to, next to its destination, in no closed page.
+                // SAFETY: bytes of the trial's memory, next to its destination, in no closed page.
                 let got = unsafe { side.start.add(i).read_volatile() };
                 if got != side.held && self.found.is_none() {
                     self.found = Some((side.start as usize + i, side.held, got));
@@ -97,7 +99,7 @@ impl Steps {
             let side = self.sides[at];
             if self.reaches(&side) {
                 for i in 0..side.len {
-                    // SAFETY: as in `look`.
+                    // SAFETY: see `look`.
                     unsafe { side.start.add(i).write_volatile(self.tick) };
                 }
                 self.sides[at].held = self.tick;
@@ -105,9 +107,9 @@ impl Steps {
         }
     }
 
-    /// True if none of the side's bytes lies in a closed page.
+    /// Whether none of the side's bytes is in a closed page.
     fn reaches(&self, side: &Side) -> bool {
-        // SAFETY: the windows outlive the stopped call, and only its handlers use them meanwhile.
+        // SAFETY: the windows outlive the stopped call, and only its handlers use them during it.
         let windows = unsafe { &*self.windows };
         [0, side.len.saturating_sub(1)].into_iter().all(|i| {
             let page = (side.start.addr() + i).wrapping_sub(self.pages.addr()) / PAGE;
@@ -115,7 +117,7 @@ impl Steps {
         })
     }
 
-    /// What is done between two instructions.
+    /// The action between two instructions.
     fn stop(&mut self) {
         self.count += 1;
         if self.quiet {
@@ -134,24 +136,24 @@ impl Steps {
     fn meet(&self) {
         if !self.quiet && self.meet_every != 0 && !self.meeting.is_null() {
             // SAFETY: the meeting outlives the stopped calls.
-            unsafe { (*self.meeting).let_the_other_run() };
+            unsafe { (*self.meeting).let_other_run() };
         }
     }
 
-    /// Opens the page of `address` if it is closed: the instructions from there on to be stopped after.
+    /// Opens the page of `address` if it is closed; returns its number of single steps.
     fn open(&mut self, address: usize) -> Option<u32> {
         let page = address.checked_sub(self.pages as usize)? / PAGE;
-        // SAFETY: the windows outlive the stopped call, and only this handler uses them meanwhile.
+        // SAFETY: the windows outlive the stopped call, and only this handler uses them during it.
         let window = unsafe { &mut *self.windows }.get_mut(page).filter(|window| **window > 0)?;
         let count = std::mem::take(window);
-        // SAFETY: a page of the region that the plan closed, whose contents are verification's own.
+        // SAFETY: a page of the region that the plan closed; verification owns its contents.
         let opened =
             unsafe { libc::mprotect(self.pages.wrapping_add(page * PAGE).cast(), PAGE, self.access) } == 0;
         opened.then_some(count)
     }
 }
 
-/// Keeps what the interrupted routine finds in `errno`.
+/// Preserves the interrupted routine's `errno`.
 struct KeptErrno(i32);
 
 impl KeptErrno {
@@ -163,7 +165,7 @@ impl KeptErrno {
 
 impl Drop for KeptErrno {
     fn drop(&mut self) {
-        // SAFETY: as in `keep`.
+        // SAFETY: see `keep`.
         unsafe { *libc::__errno_location() = self.0 };
     }
 }
@@ -186,7 +188,7 @@ pub(super) extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, cont
         return;
     }
     let _errno = KeptErrno::keep();
-    // SAFETY: set by the thread that is being stepped, which is this one, for the time of the call.
+    // SAFETY: set by the stepped thread, which is this one, for the duration of the call.
     let steps = unsafe { &mut *steps };
     steps.stop();
     if steps.meet_every != 0 && steps.count % steps.meet_every == 1 {
@@ -198,17 +200,17 @@ pub(super) extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, cont
     }
 }
 
-/// Runs on a stack of its own, as the handler of crashes does; the step that follows is the one on the routine's.
+/// Runs on a separate stack, as the handler of crashes does; the following single step runs on the routine's.
 extern "C" fn on_touch(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let errno = KeptErrno::keep();
     let steps = STEPS.load(Ordering::Relaxed);
     if !steps.is_null() && !super::call::x86_64::CURRENT.get().is_null() && signal == libc::SIGSEGV {
-        // SAFETY: as in `on_step`; the kernel passes both structures, and a fault of memory carries its address.
+        // SAFETY: see `on_step`; the kernel passes both structures, and a memory fault carries its address.
         let (steps, address) = unsafe { (&mut *steps, (*info).si_addr() as usize) };
         if let Some(window) = steps.open(address) {
             steps.left = steps.left.max(window);
             steps.meet();
-            // SAFETY: as in `on_step`.
+            // SAFETY: see `on_step`.
             unsafe {
                 (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP
             };
@@ -219,14 +221,14 @@ extern "C" fn on_touch(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     on_crash(signal, info, context);
 }
 
-/// The handlers, until dropped.
+/// The installed handlers, until dropped.
 pub(super) struct Stopping {
     _step: Saved,
     _touch: Saved,
 }
 
 impl Stopping {
-    /// `None` where the trap flag does not stop this thread as it should: an emulator may not offer it.
+    /// `None` if the trap flag does not stop this thread as expected: an emulator may not support it.
     pub fn install() -> Option<Stopping> {
         stops_here().then(|| Stopping {
             _step: Saved::install(libc::SIGTRAP, on_step, 0),
@@ -238,7 +240,7 @@ impl Stopping {
 fn stops_here() -> bool {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     extern "C" fn count(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: as in `on_step`.
+        // SAFETY: see `on_step`.
         let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
         if COUNT.fetch_add(1, Ordering::Relaxed) >= 1 {
             registers[libc::REG_EFL as usize] &= !TRAP;
@@ -247,7 +249,7 @@ fn stops_here() -> bool {
     COUNT.store(0, Ordering::Relaxed);
     let _saved = Saved::install(libc::SIGTRAP, count, 0);
     // SAFETY: the trap flag stops after each of the following instructions until the handler clears it; the
-    // red zone is left alone.
+    // red zone is not used.
     unsafe {
         std::arch::asm!(
             "pushfq",
@@ -265,9 +267,10 @@ fn stops_here() -> bool {
     COUNT.load(Ordering::Relaxed) == 2
 }
 
-impl Proof<'_> {
-    /// The call with the plan's stops; how many there were, or what is wrong. The trial's window shows its picture
-    /// again afterwards. An error where pages cannot be closed one by one, for which the system may lack memory.
+impl Verification<'_> {
+    /// Makes the call with the plan's stops; returns their number, or the mismatch. Restores the trial's
+    /// window afterwards. An error if pages cannot be closed individually, for which the system may lack
+    /// memory.
     pub fn stopped(
         &mut self,
         trial: &Trial,
@@ -311,7 +314,7 @@ impl Proof<'_> {
         if let Some(closed) = &closed {
             closed.region.set_read_only(closed.read_only)?;
         }
-        // All pages are open again, those too that the call never reached.
+        // All pages are open again, including those that the call never reached.
         steps.windows = &mut [];
         if !plan.quiet {
             steps.look();
@@ -319,16 +322,16 @@ impl Proof<'_> {
         for Side { start, len, .. } in sides {
             if let Some(window) = trial.window {
                 let from = start as usize - window.base as usize;
-                // SAFETY: the neighbours lie in the window, as stopped calls leave room for them.
+                // SAFETY: the neighbours are within the window, since stopped calls leave room for them.
                 unsafe { start.copy_from_nonoverlapping(window.shadow.add(from), len) };
             }
         }
         let compared = match outcome {
-            Err(ill) => Err(ill_mismatch(ill, &trial.call, self.family)),
+            Err(error) => Err(mismatch_of_error(error, &trial.call, self.family)),
             Ok(sum) => self.checker.compare(trial, sum).map_err(|mismatch| *mismatch),
         };
         if let Some(window) = trial.window {
-            // SAFETY: as in `Checker::check`.
+            // SAFETY: see `Checker::check`.
             unsafe { window.base.copy_from_nonoverlapping(window.shadow, window.size) };
         }
         if let Some((address, expected, got)) = steps.found {
@@ -336,8 +339,8 @@ impl Proof<'_> {
             return Ok(Err(Mismatch {
                 first_difference: Some(first),
                 about: format!(
-                    "byte {first} from the destination's start, outside it, is written during the call: what \
-                     another thread writes there meanwhile is lost"
+                    "byte {first} relative to the destination, outside it, is written during the call: \
+                     concurrent writes by another thread are lost"
                 ),
                 ..Mismatch::new(Kind::NeighbourRace, format!("{expected:#04x}"), format!("{got:#04x}"))
             }));
@@ -347,7 +350,7 @@ impl Proof<'_> {
 }
 
 impl Closed<'_> {
-    /// Closes the pages that have a window, or none.
+    /// Closes the pages that have a window; on an error, none.
     fn close(&self) -> Result<(), MapError> {
         let pages = self.windows.iter().enumerate().filter(|(_, window)| **window > 0);
         let outcome = pages.into_iter().try_for_each(|(page, _)| self.region.close(page * PAGE, PAGE));

@@ -1,4 +1,4 @@
-//! What is verified and timed: a variant of the collection, or a user's routine.
+//! The subjects of verification and timing: a variant of the collection, or a user's routine.
 
 use crate::standard::Standard;
 use crate::trace::{Executed, TraceError};
@@ -8,10 +8,10 @@ use carryline_variants::{Family, Lengths, Variant};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A subject's name in plans, results and the store: its family and its name in it.
+/// A subject's name in plans, results and the store: its family, and its name within it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SubjectId {
-    /// What it does.
+    /// The family.
     pub family: Family,
     /// The variant's name, or `plugin:SYMBOL`.
     pub name: String,
@@ -23,8 +23,8 @@ impl fmt::Display for SubjectId {
     }
 }
 
-/// Something with a routine.
-/// What is verified and what is timed belong together, so a subject cannot be assembled manually:
+/// A named routine. The verified and the timed code belong together, so a subject cannot be assembled
+/// manually:
 ///
 /// ```compile_fail,E0451
 /// use carryline::internals::cpu::Features;
@@ -44,11 +44,11 @@ pub struct Subject {
     name: String,
     /// The family's own routine.
     pub(crate) routine: Landing,
-    /// What a timed loop calls, where that is not `routine`; see [`carryline_variants::landing`].
+    /// The code that a timed loop calls, if it differs from `routine`; see [`carryline_variants::landing`].
     pub(crate) landing: Landing,
     pub(crate) needs: Features,
     pub(crate) lengths: Lengths,
-    /// What it must do besides, as a function of the C standard.
+    /// The function of the C standard whose requirements it must also meet.
     pub(crate) standard: Option<Standard>,
 }
 
@@ -66,7 +66,7 @@ impl Subject {
         }
     }
 
-    /// A routine that is not in the collection, for any length on any CPU.
+    /// A routine outside the collection, for any length on any CPU.
     #[must_use]
     pub fn of_routine(name: impl Into<String>, routine: impl Into<Landing>) -> Subject {
         let routine = routine.into();
@@ -80,31 +80,32 @@ impl Subject {
         }
     }
 
-    /// The same, of a function that must do what the C standard says, overlap and returned address included.
+    /// Requires the behaviour that the C standard specifies for a function, including overlap and the
+    /// returned address.
     #[must_use]
     pub fn of_standard(self, standard: Standard) -> Subject {
         Subject { standard: Some(standard), ..self }
     }
 
-    /// The same, of a routine for these lengths alone.
+    /// Restricts the subject to these lengths.
     #[must_use]
     pub fn with_lengths(self, lengths: Lengths) -> Subject {
         Subject { lengths, ..self }
     }
 
-    /// The same under another name.
+    /// Renames the subject.
     #[must_use]
     pub fn named(self, name: &str) -> Subject {
         Subject { name: name.to_owned(), ..self }
     }
 
-    /// Unique within its family.
+    /// The name, unique within the family.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Lengths it supports.
+    /// The lengths it supports.
     #[must_use]
     pub const fn lengths(&self) -> Lengths {
         self.lengths
@@ -116,13 +117,13 @@ impl Subject {
         self.routine.family()
     }
 
-    /// The name in plans and results.
+    /// The id in plans and results.
     #[must_use]
     pub fn id(&self) -> SubjectId {
         SubjectId { family: self.family(), name: self.name.clone() }
     }
 
-    /// What one call executes from where a timed call lands; see [`crate::trace`]. The call is not verified.
+    /// The instructions that one timed call executes; see [`crate::trace`]. The call is not verified.
     ///
     /// # Errors
     /// As [`crate::trace::follow`].
@@ -130,7 +131,7 @@ impl Subject {
         crate::trace::follow(self.landing, len)
     }
 
-    /// True if the CPU, as masked, can run it.
+    /// Whether the CPU, as masked, can run it.
     #[must_use]
     pub fn runs_here(&self) -> bool {
         carryline::internals::cpu::features().contains(self.needs)

@@ -1,22 +1,22 @@
-//! Every length, every offset, every kind of data: the bulk of verification.
+//! The main part of verification: every length, every offset, every kind of data.
 //!
-//! Lengths ascend, so that what fails first is near the smallest input that fails. In full depth every pair of
-//! length and offset (for copies: of both offsets) meets every placement, and for checksums every pattern; seeds
-//! and, for copies, patterns take turns. A replicate's depth makes one call for each length and offset, and draws the
-//! rest by its seed.
+//! Lengths ascend, so that the first failure is near the smallest failing input. At full depth, every pair of
+//! length and offset (for copies, of both offsets) meets every placement, and for checksums every pattern;
+//! seeds and, for copies, patterns alternate. At replicate depth, there is one call per length and offset,
+//! and the seed determines the rest.
 
 use super::Depth;
-use super::checker::{Checker, Prefill, ill_mismatch};
+use super::checker::{Checker, Prefill, mismatch_of_error};
 use super::counterexample::sums;
-use super::ground::{Caught, Destination, Field, Pick, Source, Stop, caught_around};
+use super::ground::{Caught, Destination, Field, Ground, Pick, Source, Stop, caught_around};
 use super::images::Album;
 use super::note::{Place, Spot, Stage};
 use super::patterns::{PATTERNS, Random, SEEDS, index};
 use super::standard::Standard;
 use carryline_variants::{Family, Lengths};
 
-/// What all stages of one verification share.
-pub(super) struct Proof<'s> {
+/// The state that all stages of one verification share.
+pub(super) struct Verification<'s> {
     pub checker: Checker<'s>,
     pub family: Family,
     pub lengths: Lengths,
@@ -24,9 +24,9 @@ pub(super) struct Proof<'s> {
     pub seed: u64,
     pub random: Random,
     turns: usize,
-    /// What the routine must do besides, as a function of the C standard.
+    /// The function of the C standard whose requirements the routine must also meet.
     pub standard: Option<Standard>,
-    /// Observations that are not faults, and what could not be tried.
+    /// Observations that are not faults, and checks that were not possible.
     pub notes: Vec<String>,
 }
 
@@ -38,10 +38,10 @@ pub(super) const MIDDLING: usize = 8194;
 const PREFILLS: [usize; 11] =
     [index::CONSTANT, 7, index::PARTLY_ZERO, 27, index::ONES, index::ZEROS, 3, 12, 13, 5, index::RANDOM];
 
-impl<'s> Proof<'s> {
-    pub fn new(checker: Checker<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Proof<'s> {
+impl<'s> Verification<'s> {
+    pub fn new(checker: Checker<'s>, lengths: Lengths, depth: Depth, seed: u64) -> Verification<'s> {
         let family = checker.family;
-        Proof {
+        Verification {
             checker,
             family,
             lengths,
@@ -54,7 +54,7 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// Makes a trial, and keeps its data if it fails.
+    /// Makes a trial, and captures its data if it fails.
     pub fn run(&mut self, pick: &Pick<'_>) -> Result<(), Stop> {
         let trial = pick.trial(self.family);
         self.checker
@@ -62,25 +62,25 @@ impl<'s> Proof<'s> {
             .map_err(|mismatch| Stop::Caught(Box::new(Caught::new(*mismatch, &trial, self.family, true))))
     }
 
-    /// After the last call: that nothing is left of the calls.
+    /// Checks after the last call that no effects of the calls remain.
     pub fn quiet(&mut self) -> Result<(), Stop> {
         match (self.checker.caller.look(), self.checker.last) {
-            (Err(ill), Some((call, note))) => {
-                Err(caught_around(ill_mismatch(ill, &call, self.family), call, note))
+            (Err(error), Some((call, note))) => {
+                Err(caught_around(mismatch_of_error(error, &call, self.family), call, note))
             }
             _ => Ok(()),
         }
     }
 
-    /// Notes what was not tried, once.
+    /// Notes, once, a check that was not possible.
     pub fn note(&mut self, what: &str) {
         if !self.notes.iter().any(|note| note == what) {
             self.notes.push(what.to_owned());
         }
     }
 
-    /// The outcome of a stage that is left out, with a note, where there is no memory for it.
-    pub fn unless_memory_lacks(&mut self, what: &str, outcome: Result<(), Stop>) -> Result<(), Stop> {
+    /// The outcome of a stage; if there was not enough memory for it, a note instead of an error.
+    pub fn note_if_out_of_memory(&mut self, what: &str, outcome: Result<(), Stop>) -> Result<(), Stop> {
         match outcome {
             Err(Stop::Memory(error)) => {
                 self.notes.push(format!("not tried: {what}: {error}"));
@@ -90,7 +90,7 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// One of `0..choices`: at first each in turn, so that none is left out, then drawn.
+    /// One of `0..choices`: each in turn at first, so that none is left out, then random.
     fn choose(&mut self, choices: usize) -> usize {
         if self.turns < 128 { self.turns % choices } else { self.random.below(choices) }
     }
@@ -118,12 +118,11 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// A trial of that length and those offsets, everything else chosen.
+    /// A trial with this length and these offsets, and other choices made here.
     pub fn one(
         &mut self,
         stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         dst_offset: usize,
         src_offset: usize,
@@ -131,27 +130,27 @@ impl<'s> Proof<'s> {
         let (src_spot, turn) = (Spot::ALL[self.choose(3)], self.choose(9));
         let dst_spot = Spot::ALL[(turn / 3 + turn) % 3];
         let (dst, src) = (Place::in_line(dst_spot, dst_offset), Place::in_line(src_spot, src_offset));
-        self.at(stage, album, fields, len, dst, src)
+        self.at(stage, ground, len, dst, src)
     }
 
-    /// A trial of that length in those places, everything else chosen.
+    /// A trial with this length and these places, and other choices made here.
     pub fn at(
         &mut self,
         stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
+        ground: Ground<'_>,
         len: usize,
         dst: Place,
         src: Place,
     ) -> Result<(), Stop> {
         self.turns += 1;
         let src = self.family.reads().then(|| {
-            let pattern = album.patterns()[self.choose(album.patterns().len())];
+            let patterns = ground.album.patterns();
+            let pattern = patterns[self.choose(patterns.len())];
             let follow = self.random.below(2) == 0;
-            Source::in_album(album, pattern, follow, src, len)
+            Source::in_album(ground.album, pattern, follow, src, len)
         });
         let dst = self.family.writes().then(|| {
-            let field = &fields[self.choose(fields.len())];
+            let field = &ground.fields[self.choose(ground.fields.len())];
             let prefill = self.prefill();
             Destination::in_field(field, prefill, dst, len)
         });
@@ -159,23 +158,17 @@ impl<'s> Proof<'s> {
         self.run(&Pick { stage, len, seed, src, dst })
     }
 
-    /// Buffers that touch a guard page with their first or their last byte, in every combination.
-    fn at_guards(
-        &mut self,
-        stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
-        len: usize,
-    ) -> Result<(), Stop> {
+    /// Buffers that touch a guard page with their first or last byte, in every combination.
+    fn at_guards(&mut self, stage: Stage, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
         let first = Place::in_line(Spot::AfterGuard, 0);
         let last = Place::in_line(Spot::BeforeGuard, (64 - len % 64) % 64);
         for (dst, src) in [(last, last), (first, first), (last, first), (first, last)] {
-            self.at(stage, album, fields, len, dst, src)?;
+            self.at(stage, ground, len, dst, src)?;
         }
         Ok(())
     }
 
-    /// Those of `lengths` that the routine's authors support, and the one length of a routine that has only one.
+    /// The `lengths` that the routine's authors support, or the only length of a routine that has just one.
     pub fn supported(&self, lengths: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut supported: Vec<usize> =
             lengths.into_iter().filter(|len| self.lengths.contains(*len)).collect();
@@ -188,7 +181,7 @@ impl<'s> Proof<'s> {
         supported
     }
 
-    /// A length up to `most` that the routine's authors support, if there is one.
+    /// A random supported length up to `most`, if there is one.
     pub fn some_length(&mut self, most: usize) -> usize {
         match self.lengths {
             Lengths::Any => self.random.below(most + 1),
@@ -197,43 +190,41 @@ impl<'s> Proof<'s> {
         }
     }
 
-    /// The last lengths that the routine's authors support, at every offset.
-    pub fn declared(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+    /// The last supported lengths, at every offset.
+    pub fn declared(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         let last = match self.lengths {
             Lengths::Any => return Ok(()),
             Lengths::UpTo(limit) => limit.saturating_sub(2)..=limit,
             Lengths::Only(only) | Lengths::OnlyUnseeded(only) => only..=only,
         };
-        let room = album.of(album.patterns()[0]).len() - 128;
+        let room = ground.album.of(ground.album.patterns()[0]).len() - 128;
         let rounds = if self.depth == Depth::Full { 24 } else { 2 };
         for len in last.filter(|len| (SMALL + 1..=room).contains(len)) {
-            self.at_guards(Stage::Lengths, album, fields, len)?;
+            self.at_guards(Stage::Lengths, ground, len)?;
             for offset in (0..64).chain(0..64).take(if len <= MIDDLING { 128 } else { 8 }) {
                 for _ in 0..if len <= MIDDLING { rounds } else { 1 } {
                     let src = if self.family.writes() { self.random.below(64) } else { offset };
-                    self.one(Stage::Lengths, album, fields, len, offset, src)?;
+                    self.one(Stage::Lengths, ground, len, offset, src)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// All lengths up to [`SMALL`], all offsets.
-    pub fn small(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+    /// All lengths up to [`SMALL`] at all offsets.
+    pub fn small(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         for len in (0..=SMALL).filter(|len| self.lengths.contains(*len)).collect::<Vec<_>>() {
-            self.at_guards(Stage::Sweep, album, fields, len)?;
+            self.at_guards(Stage::Sweep, ground, len)?;
             match (self.depth, self.family) {
                 (Depth::Replicate, _) => {
                     let turn = self.random.below(64);
                     for offset in 0..64 {
-                        self.one(Stage::Sweep, album, fields, len, offset, (offset * 5 + turn) % 64)?;
+                        self.one(Stage::Sweep, ground, len, offset, (offset * 5 + turn) % 64)?;
                     }
                 }
-                (Depth::Full, Family::Checksum) => self.small_sums(album, len)?,
-                (Depth::Full, Family::Zero) => self.small_zeros(fields, len)?,
-                (Depth::Full, Family::Copy | Family::CopyChecksum) => {
-                    self.small_copies(album, fields, len)?
-                }
+                (Depth::Full, Family::Checksum) => self.small_sums(ground.album, len)?,
+                (Depth::Full, Family::Zero) => self.small_zeros(ground.fields, len)?,
+                (Depth::Full, Family::Copy | Family::CopyChecksum) => self.small_copies(ground, len)?,
             }
         }
         Ok(())
@@ -274,7 +265,7 @@ impl<'s> Proof<'s> {
         Ok(())
     }
 
-    fn small_copies(&mut self, album: &Album, fields: &[Field<'_>], len: usize) -> Result<(), Stop> {
+    fn small_copies(&mut self, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
         for dst_offset in 0..64 {
             for src_offset in 0..64 {
                 self.turns += 1;
@@ -282,9 +273,10 @@ impl<'s> Proof<'s> {
                 let turn = src_offset + dst_offset;
                 let src_place = Place::in_line(Spot::ALL[turn % 3], src_offset);
                 let dst_place = Place::in_line(Spot::ALL[(turn / 3 + src_offset) % 3], dst_offset);
-                let field = &fields[(len + src_offset) % fields.len()];
+                let field = &ground.fields[(len + src_offset) % ground.fields.len()];
                 let prefill = self.prefill();
-                let src = Some(Source::in_album(album, pattern, turn.is_multiple_of(2), src_place, len));
+                let src =
+                    Some(Source::in_album(ground.album, pattern, turn.is_multiple_of(2), src_place, len));
                 let dst = Some(Destination::in_field(field, prefill, dst_place, len));
                 let seed = self.checksum_seed();
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst })?;
@@ -293,19 +285,19 @@ impl<'s> Proof<'s> {
         Ok(())
     }
 
-    /// Lengths of some pages: each of them with a few offsets, and all offsets around powers of two.
-    pub fn middling(&mut self, album: &Album, fields: &[Field<'_>]) -> Result<(), Stop> {
+    /// Lengths of a few pages: every length with a few offsets, and all offsets around powers of two.
+    pub fn middling(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         let (every, calls) = if self.depth == Depth::Full { (1, 6) } else { (29, 1) };
         let start = SMALL + 1 + self.random.below(every);
         for len in (start..=4160).step_by(every) {
             for _ in 0..calls {
-                self.drawn(Stage::Lengths, album, fields, len)?;
+                self.drawn(Stage::Lengths, ground, len)?;
             }
         }
         for power in 8..=13 {
             for len in (1_usize << power) - 2..=(1 << power) + 2 {
                 if self.lengths.contains(len) {
-                    self.at_guards(Stage::Lengths, album, fields, len)?;
+                    self.at_guards(Stage::Lengths, ground, len)?;
                 }
                 let calls = if self.depth == Depth::Full { 64 } else { 4 };
                 for offset in 0..calls {
@@ -314,35 +306,29 @@ impl<'s> Proof<'s> {
                         let dst = if self.depth == Depth::Full { offset } else { turn };
                         // A family that only reads has its one offset here.
                         let src = if self.family.writes() { src_turn } else { dst };
-                        self.one(Stage::Lengths, album, fields, len, dst, src)?;
+                        self.one(Stage::Lengths, ground, len, dst, src)?;
                     }
                 }
             }
         }
         for _ in 0..if self.depth == Depth::Full { 300 } else { 8 } {
             let len = 4160 + self.random.below(4034);
-            self.drawn(Stage::Lengths, album, fields, len)?;
+            self.drawn(Stage::Lengths, ground, len)?;
         }
         Ok(())
     }
 
-    /// A trial of that length, if it is one that the routine's authors support, with everything drawn.
-    pub fn drawn(
-        &mut self,
-        stage: Stage,
-        album: &Album,
-        fields: &[Field<'_>],
-        len: usize,
-    ) -> Result<(), Stop> {
+    /// A trial with this length, if supported, and random choices.
+    pub fn drawn(&mut self, stage: Stage, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
         if !self.lengths.contains(len) {
             return Ok(());
         }
         let (dst, src) = (self.random.below(64), self.random.below(64));
-        self.one(stage, album, fields, len, dst, src)
+        self.one(stage, ground, len, dst, src)
     }
 }
 
-/// The destinations that a verification writes to, one for each prefill; none where the family writes nothing.
+/// The destinations of a verification, one for each prefill; none if the family writes nothing.
 pub(super) fn fields(family: Family, album: &Album, most: usize) -> Result<Vec<Field<'_>>, Stop> {
     if !family.writes() {
         return Ok(Vec::new());

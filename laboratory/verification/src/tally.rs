@@ -1,6 +1,6 @@
-//! What was tried: how many calls, by check, length, offsets and placement.
+//! Counts the calls of a verification by check, length, offsets and placement.
 //!
-//! A verdict of "right" is worth as much as what was tried, so every call is counted where it is made.
+//! A positive verdict is worth as much as what was tried, so every call is counted.
 
 use super::call::Call;
 use super::note::{Note, PAGE, Spot, Stage};
@@ -12,7 +12,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LengthClass {
-    /// No byte.
+    /// 0 bytes.
     Empty,
     /// 1 to 64 bytes.
     #[serde(rename = "to_64")]
@@ -23,19 +23,19 @@ pub enum LengthClass {
     /// 301 to 4096 bytes.
     #[serde(rename = "to_4_kib")]
     To4Kib,
-    /// To 64 KiB.
+    /// Up to 64 KiB.
     #[serde(rename = "to_64_kib")]
     To64Kib,
-    /// To 1 MiB.
+    /// Up to 1 MiB.
     #[serde(rename = "to_1_mib")]
     To1Mib,
-    /// To 64 MiB.
+    /// Up to 64 MiB.
     #[serde(rename = "to_64_mib")]
     To64Mib,
-    /// To 5 GiB.
+    /// Up to 5 GiB.
     #[serde(rename = "to_5_gib")]
     To5Gib,
-    /// Beyond: buffers of which only the edges are accessible.
+    /// Larger: only the edges of the buffers are accessible.
     Beyond,
 }
 
@@ -43,49 +43,49 @@ pub enum LengthClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offsets {
-    /// Every buffer begins with a page.
+    /// Every buffer starts at a page boundary.
     PageAligned,
-    /// Source and destination begin at the same offset, which is not 0.
+    /// Source and destination have the same offset, which is not 0.
     Equal,
     /// Source and destination are 1 to 63 bytes apart modulo 4096.
     Near,
-    /// Every buffer begins at a multiple of 64, and none of the above.
+    /// Every buffer starts at a multiple of 64, and none of the above applies.
     LineAligned,
-    /// Others.
+    /// Other offsets.
     Other,
 }
 
-/// Where the buffers lie among guard pages.
+/// The position of the buffers relative to guard pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// A buffer begins behind a guard.
+    /// A buffer starts after a guard.
     AfterGuard,
     /// A buffer ends before a guard.
     BeforeGuard,
-    /// One begins behind a guard, the other ends before one.
+    /// One starts after a guard, the other ends before one.
     Both,
-    /// None lies at a guard.
+    /// No buffer is at a guard.
     Free,
 }
 
-/// How many calls were made in one class of everything.
+/// The number of calls in one combination of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// What was checked.
+    /// The check.
     pub check: Stage,
-    /// How long the buffers were.
+    /// The length of the buffers.
     pub length: LengthClass,
-    /// Where in their pages they began.
+    /// The offsets of the buffers in their pages.
     pub offsets: Offsets,
-    /// Where they lay.
+    /// The position of the buffers.
     pub placement: Placement,
-    /// How many calls.
+    /// The number of calls.
     pub calls: u64,
 }
 
 impl LengthClass {
-    /// All, ascending.
+    /// All classes, ascending.
     pub const ALL: [LengthClass; 9] = [
         LengthClass::Empty,
         LengthClass::To64,
@@ -130,7 +130,7 @@ impl fmt::Display for LengthClass {
 }
 
 impl Offsets {
-    /// All.
+    /// All classes.
     pub const ALL: [Offsets; 5] =
         [Offsets::PageAligned, Offsets::Equal, Offsets::Near, Offsets::LineAligned, Offsets::Other];
 
@@ -170,7 +170,7 @@ impl fmt::Display for Offsets {
 }
 
 impl Placement {
-    /// All.
+    /// All classes.
     pub const ALL: [Placement; 4] =
         [Placement::AfterGuard, Placement::BeforeGuard, Placement::Both, Placement::Free];
 
@@ -188,26 +188,26 @@ impl Placement {
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Placement::AfterGuard => "behind a guard page",
+            Placement::AfterGuard => "after a guard page",
             Placement::BeforeGuard => "before a guard page",
-            Placement::Both => "one behind, one before a guard page",
-            Placement::Free => "free",
+            Placement::Both => "one after, one before a guard page",
+            Placement::Free => "away from guard pages",
         })
     }
 }
 
-/// What no check can see, in sentences; METHODOLOGY.md has the same.
+/// What no check can detect, in sentences that METHODOLOGY.md repeats.
 pub const CANNOT_SEE: &[&str] = &[
     "Reads outside a buffer that stay within its first or last page, as long as the result does not depend on them.",
     "Writes more than a page away from a large destination, unless they hit a guard.",
-    "A byte next to the destination that a single instruction reads and writes back: it is caught only by chance, and with two CPUs.",
-    "What a call of more than 300 bytes does between its stops. Single steps cover its first 500 instructions, 500 from \
-     where it reaches its first page and its last, and 12 to 51 from where it reaches each of up to 24 others.",
-    "Lengths above 8 KiB that are not in the product of large lengths and not drawn by this seed, and lengths above 4 MiB but \
-     for accumulators' limits (64 MiB), one write of 33 MiB and the edges of buffers of 1 TiB.",
-    "A dependence on more earlier calls than were made, or on state that processes share.",
-    "A child process that shares its parent's memory, or has ended before it is looked for.",
-    "Code that recognises that it is being verified.",
+    "A byte next to the destination that a single instruction reads and writes back: this is caught only by chance, and with two CPUs.",
+    "The actions of a call of more than 300 bytes between its stops. Single steps cover its first 500 instructions, 500 from \
+     where it reaches its first and its last page, and 12 to 51 from where it reaches each of up to 24 others.",
+    "Lengths above 8 KiB that are neither in the product of large lengths nor chosen by this seed, and lengths above 4 MiB except \
+     for accumulator limits (64 MiB), one write of 33 MiB and the edges of buffers of 1 TiB.",
+    "A dependence on more earlier calls than were made, or on state shared between processes.",
+    "A child process that shares its parent's memory, or has ended before it is searched for.",
+    "Code that detects that it is being verified.",
 ];
 
 const LENGTHS: usize = LengthClass::ALL.len();
@@ -229,7 +229,7 @@ impl Tally {
         self.0[place * PLACEMENTS + Placement::of(note) as usize] += 1;
     }
 
-    /// The classes in which calls were made.
+    /// The combinations of classes with calls.
     pub fn cells(&self) -> Vec<Tried> {
         let mut counts = self.0.iter();
         let mut cells = Vec::new();
@@ -265,7 +265,7 @@ mod tests {
     use std::ptr::{without_provenance, without_provenance_mut};
 
     #[test]
-    fn the_methodology_says_the_same() {
+    fn the_methodology_has_the_same_sentences() {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../METHODOLOGY.md");
         let page = words(&std::fs::read_to_string(page).expect("METHODOLOGY.md"));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_in_their_class() {
+    fn calls_are_classified() {
         for (dst, src, offsets) in [
             (8192, 4096, Offsets::PageAligned),
             (8192 + 5, 4096 + 5, Offsets::Equal),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_add_up() {
+    fn counts_are_added() {
         let mut tally = Tally::new();
         let note = crate::places::note(Stage::Large);
         tally.count(Family::Copy, &call(8192, 4096, 100), note);

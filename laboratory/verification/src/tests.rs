@@ -1,5 +1,5 @@
 use super::*;
-use crate::forked::tell_and_exit_if_child;
+use crate::forked::record_and_exit_if_child;
 use carryline_variants::{Family, Lengths, Routine, Variant};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ fn subject(routine: Routine, lengths: Lengths) -> Subject {
     Subject::of_routine("test", routine).with_lengths(lengths)
 }
 
-fn every_variant_is_proved(depth: Depth) {
+fn verify_every_variant(depth: Depth) {
     for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_none()) {
         let (family, name) = (variant.family(), variant.name);
         let summary = outcome_of(variant, depth, 1).unwrap_or_else(|e| panic!("{family} {name}: {e}"));
@@ -27,24 +27,25 @@ fn every_variant_is_proved(depth: Depth) {
     }
 }
 
-/// In full depth `carryline verify` covers them all; it is among the documented commands that the tests of `cli` run.
+/// At full depth, `carryline verify` covers them all; it is one of the documented commands that the tests of
+/// `cli` run.
 #[test]
-fn every_variant_that_runs_here_is_proved() {
-    every_variant_is_proved(Depth::Replicate);
+fn every_supported_variant_is_verified() {
+    verify_every_variant(Depth::Replicate);
 }
 
 mod deep {
     #[test]
-    #[ignore = "deep: every variant in full depth"]
-    fn every_variant_that_runs_here_is_proved_in_full() {
-        super::every_variant_is_proved(super::Depth::Full);
+    #[ignore = "deep: every variant at full depth"]
+    fn every_supported_variant_is_verified_at_full_depth() {
+        super::verify_every_variant(super::Depth::Full);
     }
 }
 
 #[test]
-fn variants_known_to_be_bad_are_caught() {
-    // Not the peers: with overflow checks one of them panics across the C boundary, which ends the process. The
-    // command's tests catch it, in a worker.
+fn known_bad_variants_are_caught() {
+    // Without peers: with overflow checks, one of them panics across the C boundary, which ends the process.
+    // The command's tests catch it in a worker.
     let ours = |v: &&carryline_variants::Variant| v.role != carryline_variants::Role::Peer;
     for variant in carryline_variants::all().filter(|v| v.runs_here() && v.known_bad.is_some()).filter(ours) {
         match outcome_of(variant, Depth::Full, 1) {
@@ -57,7 +58,7 @@ fn variants_known_to_be_bad_are_caught() {
     }
 }
 
-/// What a routine was called with, and what the status page said then.
+/// The arguments of a routine's calls, and the contents of the status page at each.
 #[derive(Default)]
 struct Seen {
     lengths: BTreeSet<usize>,
@@ -81,7 +82,7 @@ extern "C" fn recording_sum(data: *const u8, len: usize, seed: u32) -> u32 {
         seen.places.insert(now.placement >> 8);
         let (starts, ends) =
             ((data as usize).is_multiple_of(4096), (data as usize + len).is_multiple_of(4096));
-        // No byte at all both starts and ends where it is.
+        // An empty range both starts and ends at its address.
         for (side, touches) in [starts, ends].into_iter().enumerate() {
             if len <= 300 && touches {
                 seen.at_guard.insert((len, side));
@@ -94,13 +95,13 @@ extern "C" fn recording_sum(data: *const u8, len: usize, seed: u32) -> u32 {
 }
 
 #[test]
-fn a_replicate_leaves_nothing_out() {
+fn replicate_depth_covers_every_length_and_offset() {
     for seed in [0, 1, u64::MAX] {
         let status = StatusPage::create().expect("a page");
         let other = StatusPage::open(status.fd().try_clone().expect("a descriptor")).expect("the same page");
         *SEEN.lock().expect("no panic") = Some((Seen::default(), other));
         let subject = subject(Routine::Checksum(recording_sum), Lengths::Any);
-        prove(&subject, Depth::Replicate, seed, &status, 3).expect("a right sum");
+        prove(&subject, Depth::Replicate, seed, &status, 3).expect("a correct sum");
         assert_eq!((status.now().subject, status.now().phase), (3, crate::status::Phase::Prove as u64));
         let (seen, _) = SEEN.lock().expect("no panic").take().expect("what was seen");
         for len in 0..=300 {
@@ -138,7 +139,7 @@ extern "C" fn recording_zero(dst: *mut u8, len: usize) {
 }
 
 #[test]
-fn lengths_beyond_what_is_supported_are_never_tried() {
+fn unsupported_lengths_are_never_tried() {
     for (lengths, shortest, longest) in [
         (Lengths::Only(4096), 4096, 4096),
         (Lengths::UpTo(1500), 0, 1500),
@@ -149,7 +150,7 @@ fn lengths_beyond_what_is_supported_are_never_tried() {
             SHORTEST.store(u64::MAX, Ordering::Relaxed);
             let status = StatusPage::create().expect("a page");
             let subject = subject(Routine::Zero(recording_zero), lengths);
-            let (_, summary) = prove(&subject, depth, 5, &status, 0).expect("a right routine");
+            let (_, summary) = prove(&subject, depth, 5, &status, 0).expect("a correct routine");
             assert_eq!(SHORTEST.load(Ordering::Relaxed), shortest, "{lengths:?}");
             assert_eq!(LONGEST.load(Ordering::Relaxed), longest, "{lengths:?}");
             assert!(summary.calls > 150, "{lengths:?} {depth:?}: only {} calls", summary.calls);
@@ -157,7 +158,7 @@ fn lengths_beyond_what_is_supported_are_never_tried() {
     }
 }
 
-extern "C" fn page_but_its_last_byte(dst: *mut u8, len: usize) {
+extern "C" fn page_without_its_last_byte(dst: *mut u8, len: usize) {
     // SAFETY: the caller passes a writable buffer.
     unsafe { libc::memset(dst.cast(), 0, len - usize::from(dst as usize % 64 == 63)) };
 }
@@ -168,21 +169,21 @@ extern "C" fn slow_zero(dst: *mut u8, len: usize) {
 }
 
 #[test]
-fn a_proof_that_does_not_end_is_ended() {
+fn verifications_time_out() {
     let status = StatusPage::create().expect("a page");
     let subject = subject(Routine::Zero(slow_zero), Lengths::Any);
-    let patience = std::time::Duration::from_millis(100);
-    match prove_within(patience, &subject, Depth::Replicate, 5, &status, 0) {
+    let time_limit = std::time::Duration::from_millis(100);
+    match prove_within(time_limit, &subject, Depth::Replicate, 5, &status, 0) {
         Err(Failure::Wrong(example)) => assert_eq!(example.kind, Kind::TimedOut, "{example}"),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn a_routine_for_one_length_is_caught_at_it() {
+fn routines_for_one_length_are_caught_at_it() {
     for depth in [Depth::Full, Depth::Replicate] {
         let status = StatusPage::create().expect("a page");
-        let subject = subject(Routine::Zero(page_but_its_last_byte), Lengths::Only(4096));
+        let subject = subject(Routine::Zero(page_without_its_last_byte), Lengths::Only(4096));
         match prove(&subject, depth, 5, &status, 0) {
             Err(Failure::Wrong(example)) => {
                 assert_eq!((example.kind, example.len), (Kind::LeftBytesUnwritten, 4096), "{example}");
@@ -206,7 +207,7 @@ extern "C" fn sum_without_its_carry(data: *const u8, len: usize, seed: u32) -> u
 }
 
 #[test]
-fn a_counterexample_is_small_and_the_same_every_time() {
+fn counterexamples_are_small_and_reproducible() {
     let examples: Vec<Counterexample> = [Depth::Full, Depth::Full, Depth::Replicate]
         .into_iter()
         .map(|depth| {
@@ -229,16 +230,17 @@ fn a_counterexample_is_small_and_the_same_every_time() {
 }
 
 #[test]
-fn a_child_ends_and_is_seen() {
-    // Not while a verification runs in another test: the child would be taken for that one's.
+fn children_end_and_are_detected() {
+    // Not concurrently with a verification in another test: the child would be attributed to it.
     let _alone = Handlers::install();
     let watch = Watch::begin();
-    tell_and_exit_if_child();
-    assert!(!watch.came_back() && !watch.left_behind(), "the process itself goes on");
-    // SAFETY: the child calls `tell_and_exit_if_child` and, as a last resort, `_exit`, neither of which needs a lock.
+    record_and_exit_if_child();
+    assert!(!watch.came_back() && !watch.left_behind(), "the process itself continues");
+    // SAFETY: the child calls `record_and_exit_if_child` and, as a last resort, `_exit`, neither of which
+    // needs a lock.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        tell_and_exit_if_child();
+        record_and_exit_if_child();
         // SAFETY: ends the process.
         unsafe { libc::_exit(9) };
     }
@@ -248,12 +250,12 @@ fn a_child_ends_and_is_seen() {
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
     assert!(watch.came_back() && !watch.left_behind());
-    assert!(!Watch::begin().came_back(), "the next verification is not to blame");
+    assert!(!Watch::begin().came_back(), "the next verification is unaffected");
 }
 
-/// What a timed loop calls is verified too, not only the routine that hands on to it.
+/// The landing that a timed loop calls is verified too, not only the routine that forwards to it.
 #[test]
-fn a_wrong_landing_is_caught_behind_a_right_routine() {
+fn wrong_landings_of_correct_routines_are_caught() {
     let variant = carryline_variants::find(Family::Checksum, "adc_1_stream").expect("in the collection");
     let right = carryline_variants::find(Family::Checksum, "reference").expect("in the collection");
     let of = |landing| {
@@ -262,7 +264,7 @@ fn a_wrong_landing_is_caught_behind_a_right_routine() {
         subject
     };
     let status = StatusPage::create().expect("a page");
-    prove(&of(right.landing()), Depth::Replicate, 1, &status, 0).expect("another right routine");
+    prove(&of(right.landing()), Depth::Replicate, 1, &status, 0).expect("another correct routine");
     let wrong = Landing::Routine(Routine::Checksum(sum_without_its_carry));
     match prove(&of(wrong), Depth::Replicate, 1, &status, 0) {
         Err(Failure::Wrong(_)) => {}

@@ -1,14 +1,14 @@
-//! What one call of a routine executes: its instructions in order, with the registers before each.
+//! Traces of one call of a routine: its instructions in order, with the registers before each.
 //!
-//! With the trap flag set the processor stops after every instruction, and the handler notes where it is. That is
-//! exact, whatever the routine decides by the length, the alignment or the CPU; but the calls are a
-//! thousand times slower, so nothing is timed here. The analysis of critical chains reads such traces.
+//! With the trap flag set, the processor stops after every instruction, and the handler records the address.
+//! This is exact, however the routine branches by length, alignment or CPU; but calls are a thousand times
+//! slower, so nothing is timed here. The analysis of critical chains reads these traces.
 //!
-//! It belongs into a worker process: a routine that is wrong may do anything.
+//! It must run in a worker process: a wrong routine may do anything.
 
 use serde::{Deserialize, Serialize};
 
-/// Instructions that are followed at most.
+/// The maximum number of recorded instructions.
 pub const MOST_STEPS: usize = 20_000;
 
 /// The executed instructions of a call.
@@ -16,30 +16,30 @@ pub const MOST_STEPS: usize = 20_000;
 pub struct Executed {
     /// For each: its address, then rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15 before it.
     pub steps: Vec<[u64; 17]>,
-    /// The code that was run: up to 15 bytes from each address on.
+    /// The executed code: up to 15 bytes at each address.
     pub code: Vec<(u64, Vec<u8>)>,
-    /// True if the call went on after the last step.
+    /// Whether the call continued after the last step.
     pub is_cut: bool,
 }
 
-/// A call cannot be followed.
+/// The reason that a call cannot be traced.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The processor or the system is another.
-    #[error("calls are followed instruction by instruction only on x86-64 Linux")]
+    /// The processor or operating system is not supported.
+    #[error("calls can be traced only on x86-64 Linux")]
     Platform,
-    /// The trap flag stops nothing, as under some emulators.
-    #[error("this machine does not stop after single instructions")]
+    /// The trap flag has no effect, as under some emulators.
+    #[error("this machine does not support single-stepping")]
     NoStops,
-    /// The code of the routine cannot be read back.
-    #[error("cannot read the code that was run: {0}")]
+    /// The routine's code cannot be read back.
+    #[error("cannot read the executed code: {0}")]
     Code(std::io::Error),
 }
 
-/// Follows one call of `len` bytes, hot, at an aligned address. A call before it lets dispatchers decide.
+/// Traces one call of `len` bytes at an aligned address, after a warm-up call that resolves dispatchers.
 ///
 /// # Errors
-/// Where that is not possible.
+/// If this is not supported here.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 pub fn follow(
     _routine: impl Into<carryline_variants::landing::Landing>,
@@ -63,7 +63,7 @@ mod x86_64 {
     use std::sync::atomic::{AtomicPtr, Ordering};
 
     const TRAP: i64 = 1 << 8;
-    /// The registers in the order of their numbers.
+    /// The registers in the order of their encoding.
     const REGISTERS: [i32; 16] = [
         libc::REG_RAX,
         libc::REG_RCX,
@@ -85,7 +85,7 @@ mod x86_64 {
 
     struct Record {
         entry: u64,
-        /// Room for all steps from the start: the handler must not allocate.
+        /// Preallocated for all steps: the handler must not allocate.
         steps: Vec<[u64; 17]>,
         is_cut: bool,
     }
@@ -100,7 +100,7 @@ mod x86_64 {
             registers[libc::REG_EFL as usize] &= !TRAP;
             return;
         }
-        // SAFETY: set by the thread that is being stepped, which is this one, for the time of the call.
+        // SAFETY: set by the stepped thread, which is this one, for the duration of the call.
         let record = unsafe { &mut *record };
         let mut step = [registers[libc::REG_RIP as usize] as u64; 17];
         for (place, register) in step[1..].iter_mut().zip(REGISTERS) {
@@ -109,7 +109,7 @@ mod x86_64 {
         const STACK_POINTER: usize = 5;
         match record.steps.first() {
             None if step[0] != record.entry => return,
-            // The return took the address off the stack: the call is over.
+            // The return has popped the address off the stack: the call has ended.
             Some(first) if step[STACK_POINTER] > first[STACK_POINTER] => {
                 registers[libc::REG_EFL as usize] &= !TRAP;
                 return;
@@ -128,10 +128,10 @@ mod x86_64 {
         record.steps.push(step);
     }
 
-    /// See the module.
+    /// Traces one call; see the module.
     ///
     /// # Errors
-    /// See the module.
+    /// [`TraceError`] if single-stepping has no effect or the code cannot be read.
     pub fn follow(routine: impl Into<Landing>, len: usize) -> Result<Executed, TraceError> {
         let bytes: Vec<u8> = (0..len).map(|i| (i as u8).wrapping_mul(167).wrapping_add(29)).collect();
         let (src, dst) = (Aligned::filled(&bytes), Aligned::filled(&bytes));
@@ -146,13 +146,15 @@ mod x86_64 {
             Landing::Move(f) => (f as usize as u64, [to, from, n, 0]),
         };
         let mut record = Record { entry, steps: Vec::with_capacity(MOST_STEPS), is_cut: false };
-        // Holds the lock on signal handlers, which are the whole process's.
+        // Holds the lock on the process-wide signal handlers.
         let _handlers = Handlers::install();
         let _saved = Saved::install(libc::SIGTRAP, on_step, 0);
-        // SAFETY: the routine's own signature has these arguments, in these registers; both buffers hold len bytes.
+        // SAFETY: the routine's signature has these arguments, in these registers; both buffers hold len
+        // bytes.
         unsafe { call(entry, arguments, 0) };
         RECORD.store(&raw mut record, Ordering::Relaxed);
-        // SAFETY: the same call with the trap flag set; the handler is installed and its record lives until after the call.
+        // SAFETY: the same call with the trap flag set; the handler is installed and its record outlives the
+        // call.
         unsafe { call(entry, arguments, TRAP as u64) };
         RECORD.store(null_mut(), Ordering::Relaxed);
         if record.steps.is_empty() {
@@ -162,7 +164,7 @@ mod x86_64 {
         Ok(Executed { steps: record.steps, code, is_cut: record.is_cut })
     }
 
-    /// A buffer at a cache line's start.
+    /// A buffer that starts at a cache line.
     struct Aligned {
         memory: Vec<u8>,
         from: usize,
@@ -181,14 +183,15 @@ mod x86_64 {
         }
     }
 
-    /// Calls a routine with flags set before.
+    /// Calls a routine with these flags set.
     ///
     /// # Safety
-    /// `entry` is a function of the System V convention that takes up to four integers, for which these are valid
-    /// arguments. With the trap flag, SIGTRAP has a handler that clears it.
+    /// `entry` is a function of the System V convention that takes up to four integers, for which these are
+    /// valid arguments. With the trap flag, SIGTRAP has a handler that clears it.
     unsafe fn call(entry: u64, [a, b, c, d]: [u64; 4], flags: u64) {
-        // SAFETY: the block may push, so the stack is aligned for calls and has no red zone here; all that a callee
-        // may change is declared, and the flags are put back by the handler or were not changed.
+        // SAFETY: the block may push, so the stack is aligned for calls and has no red zone here; everything
+        // that a callee may change is declared, and the flags are restored by the handler or were not
+        // changed.
         unsafe {
             std::arch::asm!(
                 "pushfq",
@@ -209,7 +212,7 @@ mod x86_64 {
         }
     }
 
-    /// The bytes of every instruction that can be read.
+    /// The readable bytes at every instruction.
     fn code(steps: &[[u64; 17]]) -> std::io::Result<Vec<(u64, Vec<u8>)>> {
         let memory = std::fs::File::open("/proc/self/mem")?;
         let addresses: BTreeSet<u64> = steps.iter().map(|step| step[0]).collect();
@@ -228,7 +231,7 @@ mod x86_64 {
         use carryline_variants::{Family, find};
 
         #[test]
-        fn a_longer_call_takes_more_steps_and_ends_with_a_return() {
+        fn longer_calls_have_more_steps_and_end_with_a_return() {
             let routine = find(Family::Checksum, "adc_1_stream").expect("in the collection").routine;
             let short = match follow(routine, 40) {
                 Err(TraceError::NoStops) => return,
@@ -245,7 +248,7 @@ mod x86_64 {
         }
 
         #[test]
-        fn a_call_of_many_steps_is_cut() {
+        fn traces_of_many_steps_are_cut() {
             let routine = find(Family::Checksum, "reference").expect("in the collection").routine;
             match follow(routine, 200_000) {
                 Err(TraceError::NoStops) => {}

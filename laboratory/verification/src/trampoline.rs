@@ -1,16 +1,18 @@
-//! The call itself on x86-64: registers soiled before, looked at after, and a way out of a crash.
+//! The call itself on x86-64: registers are filled with garbage before and checked after, and a crash has an
+//! exit.
 //!
-//! A compiled call hides what a routine does to the state around it: the compiler keeps nothing in most of the
-//! callee-saved registers, and vector registers happen to be zero where a routine only assumes it. This one
+//! A compiled call hides a routine's effects on the state around it: the compiler keeps nothing in most
+//! callee-saved registers, and vector registers happen to be zero where a routine merely assumes it. This
+//! call
 //!
 //! - fills the vector and mask registers, the scratch registers, the upper halves of 32-bit arguments and the
-//!   flags with garbage, which the calling convention allows a caller to do;
-//! - puts sentinels into rbx, rbp and r12 to r15 and copies of one value onto the stack above the return
+//!   flags with garbage, as the calling convention allows;
+//! - puts sentinels into rbx, rbp and r12 to r15, and copies of one value on the stack above the return
 //!   address;
-//! - afterwards stores what it finds, with the direction flag, MXCSR and the x87 state, and makes all good
-//!   again, so that verification itself can go on;
+//! - afterwards stores their values, with the direction flag, MXCSR and the x87 state, and restores all of
+//!   them, so that verification can continue;
 //! - has an exit that a signal handler can jump to (`carryline_proof_recover`), with the frame in rcx and the
-//!   stack pointer as saved.
+//!   saved stack pointer.
 
 use std::mem::offset_of;
 
@@ -18,26 +20,28 @@ use std::mem::offset_of;
 pub(super) const MODE_ZMM: u64 = 1;
 /// Load garbage into ymm0 to ymm15.
 pub(super) const MODE_YMM: u64 = 2;
-/// Begin with clean upper halves of the vector registers, though their lower halves are garbage.
+/// Begin with clean upper halves of the vector registers; their lower halves are garbage.
 pub(super) const MODE_CLEAN_UPPER: u64 = 4;
 /// Store the upper halves and the whole x87 environment after the call (slow).
 pub(super) const MODE_OBSERVE: u64 = 8;
 /// Set the trap flag: the processor stops after every instruction.
 pub(super) const MODE_STEP: u64 = 16;
-/// Run `vzeroupper` after the call.
+/// Execute `vzeroupper` after the call.
 pub(super) const MODE_AVX: u64 = 32;
 
-/// Copies of the frame's address above the return address; odd, so that the stack stays aligned.
+/// The number of copies of the frame's address above the return address; odd, so that the stack stays
+/// aligned.
 pub(super) const STACK_COPIES: usize = 17;
 
-/// What a call needs and what it leaves.
+/// The inputs and outputs of a call.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(super) struct Frame {
     pub target: usize,
     pub arguments: [u64; 4],
     pub mode: u64,
-    /// rax at the call: its second byte becomes the flags; also r8 to r11 and unused arguments.
+    /// The value of rax at the call, whose second byte becomes the flags; also of r8 to r11 and unused
+    /// arguments.
     pub scratch: u64,
     pub garbage: *const u8,
     /// rbx, rbp, r13, r14, r15. The sentinel in r12 is the frame's address.
@@ -57,27 +61,27 @@ pub(super) struct Frame {
     pub mxcsr_after: u32,
     pub control_before: u16,
     pub control_after: u16,
-    /// The x87 status word after `fxam`: whether the top of the stack is empty, and which register that is.
+    /// The x87 status word after `fxam`: whether the top of the stack is empty, and which register it is.
     pub x87_after: u16,
     pub environment: [u16; 14],
     pub upper: [u64; 2],
 
-    /// What the signal handler saw, if `recovered`.
+    /// The crash that the signal handler saw, if `recovered`.
     pub fault: Fault,
 }
 
-/// A crash inside a routine, as its signal handler saw it.
+/// A crash inside a routine, as seen by its signal handler.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// `SIGSEGV` and so on.
+    /// `SIGSEGV` etc.
     pub signal: i32,
-    /// False where the processor does not tell the address, as for one that is not canonical or a vector
-    /// access that must be aligned and is not.
+    /// False if the processor does not report the address, as for a non-canonical address or an unaligned
+    /// access of a vector instruction that requires alignment.
     pub has_address: bool,
-    /// True if it was to be written.
+    /// Whether the access was a write.
     pub write: bool,
-    /// The address that could not be accessed.
+    /// The inaccessible address.
     pub address: usize,
     /// The stack pointer at that moment.
     pub stack: usize,
@@ -86,11 +90,11 @@ pub(super) struct Fault {
 unsafe extern "C" {
     /// Makes the call that `frame` describes.
     pub(super) fn carryline_proof_call(frame: *mut Frame);
-    /// Where the routine returns to; what follows until the end is not the routine.
+    /// The address that the routine returns to; the code from here to the end is not the routine's.
     pub(super) static carryline_proof_after: u8;
-    /// Where a handler sends a call that crashed.
+    /// The address to which a handler sends a call that crashed.
     pub(super) static carryline_proof_recover: u8;
-    /// The first byte behind the code.
+    /// The first byte after the code.
     pub(super) static carryline_proof_end: u8;
 }
 
@@ -169,7 +173,7 @@ std::arch::global_asm!(
     "popfq",
     "jmp 7f",
     "6:",
-    // The addition sets OF where al is 40 to bf, and sahf leaves OF alone; it takes CF, PF, AF, ZF and SF from ah.
+    // The addition sets OF if al is 40 to bf, and sahf preserves OF; it takes CF, PF, AF, ZF and SF from ah.
     "add al, al",
     "sahf",
     "7:",
@@ -177,8 +181,8 @@ std::arch::global_asm!(
     "carryline_proof_after:",
     "pushfq",
     "cld",
-    // A copy in the middle: the first few are where a routine for another convention would write, and one that
-    // pops too much has moved the stack pointer past them.
+    // A copy in the middle: a routine for another convention would overwrite the first few, and one that pops
+    // too much has moved the stack pointer past them.
     "mov rcx, [rsp + 8 + 64]",
     "pop qword ptr [rcx + {after_flags}]",
     "mov [rcx + {result}], rax",
@@ -269,7 +273,7 @@ std::arch::global_asm!(
     upper = const offset_of!(Frame, upper),
 );
 
-/// Empties the x87 registers and gives the control word its default, after a routine that did not.
+/// Empties the x87 registers and resets the control word, after a routine that did not.
 pub(super) fn clean_x87() {
     // SAFETY: the state that the calling convention prescribes at every call; nothing else changes.
     unsafe { std::arch::asm!("fninit", options(nostack)) };

@@ -1,15 +1,16 @@
-//! Which kernel runs: picked once per function, the first in an ordered list whose features the CPU has, unless the
-//! profile in force ([`tuning`]) prefers another.
+//! Kernel dispatch. Each function selects its kernel once: the first in an ordered list whose features the
+//! CPU has, unless the active profile ([`tuning`]) prefers another.
 //!
-//! Every public function is one relaxed load from a table of pointers and an indirect jump. Each pointer starts at a
-//! resolver that looks at the CPU, with the crate feature `environment` at the environment too (see
-//! [`environment`](crate::environment)), stores its choice and goes on with it. Two threads that race there store the same
-//! pointer. Where another profile is loaded, the choices are made again and stored ([`choose_again`]); a resolver that
-//! still runs leaves these alone.
+//! Every public function is one relaxed load from a table of pointers and an indirect jump. Each pointer
+//! initially points to a resolver. It examines the CPU and, with the crate feature `environment`, the
+//! environment (see [`environment`](crate::environment)), stores its choice, and calls it. If two threads
+//! race here, both store the same pointer. When another profile is loaded, all choices are made and stored
+//! again ([`choose_again`]); a resolver that is still running does not overwrite them.
 //!
-//! Kernels are `extern "C"` for two reasons: a C wrapper around a call that cannot unwind is a jump and needs no
-//! frame, and their types are those of the C ABI and of plug-ins. Their cold paths are too: rustc 1.95 forgets the
-//! `#[inline(never)]` of a `#[target_feature]` function where a call of it would have to catch a panic.
+//! Kernels are `extern "C"` for two reasons: a C wrapper around a call that cannot unwind compiles to a jump
+//! without a frame, and their types are those of the C ABI and of plug-ins. Their cold paths are `extern "C"`
+//! too: rustc 1.95 ignores `#[inline(never)]` on a `#[target_feature]` function if a call of it would have to
+//! catch a panic.
 //!
 //! ```
 //! use carryline::internals::dispatch::{self, Function};
@@ -37,25 +38,25 @@ pub type CopyFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize)
 pub type PlannedZeroFn = unsafe extern "C" fn(dst: *mut u8, len: usize, plan: Plan);
 /// `copy(dst, src, len, plan)`.
 pub type PlannedCopyFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize, plan: Plan);
-/// `zero_if_dirty(dst, len)`: how many bytes were written.
+/// `zero_if_dirty(dst, len)`: returns the number of bytes written.
 pub type ZeroIfDirtyFn = unsafe extern "C" fn(dst: *mut u8, len: usize) -> usize;
 /// `partial(data, len, seed)`.
 pub type ChecksumFn = unsafe extern "C" fn(data: *const u8, len: usize, seed: u32) -> u32;
 /// `copy_and_sum(dst, src, len, seed)`.
 pub type CopyAndSumFn = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32;
 
-/// One implementation of a function, with everything a caller must know to use it directly.
+/// One implementation of a function, with everything that is needed to call it directly.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<F> {
-    /// The name in `CARRYLINE_FORCE` and in listings; unique in its list.
+    /// The name in `CARRYLINE_FORCE` and in listings, unique in its list.
     pub name: &'static str,
-    /// CPU features without which calling it is undefined behaviour.
+    /// The CPU features without which a call is undefined behaviour.
     pub needs: Features,
-    /// The code. Its safety contract is that of the public `_raw` function, and that the CPU has `needs`.
+    /// The code. Its safety contract is that of the public `_raw` function, and the CPU must have `needs`.
     pub function: F,
 }
 
-/// The code of a zero kernel: one entry point for each kind of call.
+/// The code of a zero kernel, with one entry point for each kind of call.
 #[derive(Clone, Copy, Debug)]
 pub struct ZeroCode {
     /// [`zero::fill_raw`](crate::zero::fill_raw); the length decides which stores are non-temporal.
@@ -64,14 +65,14 @@ pub struct ZeroCode {
     pub read_here: ZeroFn,
     /// [`zero::fill_raw_with`](crate::zero::fill_raw_with), with the intent resolved to a plan.
     pub planned: PlannedZeroFn,
-    /// [`zero::fill_raw_unfenced`](crate::zero::fill_raw_unfenced): as `planned`, without a fence after non-temporal
-    /// stores.
+    /// [`zero::fill_raw_unfenced`](crate::zero::fill_raw_unfenced): as `planned`, without a fence after
+    /// non-temporal stores.
     pub unfenced: PlannedZeroFn,
     /// [`zero::if_dirty`](crate::zero::if_dirty).
     pub if_dirty: ZeroIfDirtyFn,
 }
 
-/// The code of a copy kernel: one entry point for each kind of call.
+/// The code of a copy kernel, with one entry point for each kind of call.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyCode {
     /// [`copy::bytes_raw`](crate::copy::bytes_raw); the length decides which stores are non-temporal.
@@ -87,7 +88,7 @@ pub struct CopyCode {
     pub overlapping: CopyFn,
 }
 
-/// The functions that are dispatched.
+/// The dispatched functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
     /// All of [`crate::zero`], whose kernels are [`zero::KERNELS`].
@@ -102,7 +103,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// All of them, in the order of listings.
+    /// All functions, in the order of listings.
     pub const ALL: [Function; 4] = [Function::Zero, Function::Copy, Function::Checksum, Function::CopyAndSum];
 
     /// The name in messages and listings.
@@ -117,7 +118,7 @@ impl Function {
     }
 }
 
-/// Which kernel a function uses in this process.
+/// The kernel that a function uses in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
     /// The function.
@@ -126,8 +127,9 @@ pub struct Choice {
     pub kernel: &'static str,
 }
 
-/// The names and needs of a function's kernels, in the order of its list. The lists themselves, with the code,
-/// are [`zero::KERNELS`], [`copy::KERNELS`], [`checksum::KERNELS`] and [`checksum::COPY_AND_SUM_KERNELS`].
+/// The names and needs of a function's kernels, in the order of its list. The lists themselves, with the
+/// code, are [`zero::KERNELS`], [`copy::KERNELS`], [`checksum::KERNELS`] and
+/// [`checksum::COPY_AND_SUM_KERNELS`].
 pub fn kernels(function: Function) -> impl Iterator<Item = (&'static str, Features)> {
     fn nth<F>(list: &'static [Kernel<F>], index: usize) -> Option<(&'static str, Features)> {
         list.get(index).map(|kernel| (kernel.name, kernel.needs))
@@ -152,8 +154,8 @@ pub fn chosen() -> [Choice; 4] {
     Function::ALL.map(|function| Choice { function, kernel: name(function) })
 }
 
-/// The index of the kernel to use: the one forced, if the list has it, or the one preferred, if the list has it and
-/// `features` suffice, or the first that needs no more than these.
+/// The index of the kernel to use: the forced one if the list has it, otherwise the preferred one if the list
+/// has it and `features` suffice, otherwise the first that `features` suffice for.
 pub(crate) fn select<F>(
     list: &[Kernel<F>],
     features: Features,
@@ -166,9 +168,9 @@ pub(crate) fn select<F>(
     named(force).or(preferred).or_else(first).unwrap_or(list.len() - 1)
 }
 
-/// The kernel of a function's list that this CPU is best off with, whatever `CARRYLINE_FORCE` says: the one that the
-/// profile in force prefers, else the first that needs no more than `features`. The last kernel of every list needs
-/// nothing.
+/// The best kernel of a function's list for this CPU, ignoring `CARRYLINE_FORCE`: the one that the active
+/// profile prefers, otherwise the first that `features` suffice for. The last kernel of every list needs no
+/// features.
 ///
 /// ```
 /// use carryline::internals::{cpu, dispatch, kernels};
@@ -182,17 +184,17 @@ pub fn best<F>(function: Function, list: &'static [Kernel<F>], features: Feature
     &list[select(list, features, None, tuning::preferred(function))]
 }
 
-/// Indices into the lists, plus one; zero where the choice has not been made.
+/// Indices into the lists, plus one; zero before the choice has been made.
 static CHOSEN: [AtomicU8; 4] = [const { AtomicU8::new(0) }; 4];
 
-/// Makes the choice for one function, unless it has been made, and remembers it.
+/// Chooses a function's kernel, unless that has been done, and stores the choice.
 fn resolve<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel<F> {
-    let remembered = &CHOSEN[function as usize];
-    let mut known = remembered.load(Ordering::Relaxed);
+    let stored = &CHOSEN[function as usize];
+    let mut known = stored.load(Ordering::Relaxed);
     if known == 0 {
         let picked = pick(function, list, cpu::features()) as u8 + 1;
-        // Another thread's choice counts: it may go by a profile that was loaded meanwhile.
-        known = match remembered.compare_exchange(0, picked, Ordering::Relaxed, Ordering::Relaxed) {
+        // Another thread's choice has priority: it may follow a profile that was loaded meanwhile.
+        known = match stored.compare_exchange(0, picked, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => picked,
             Err(other) => other,
         };
@@ -200,14 +202,14 @@ fn resolve<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel
     &list[usize::from(known) - 1]
 }
 
-/// Makes the choice for one function, whether it has been made or not.
+/// Chooses a function's kernel again.
 fn resolve_again<F>(function: Function, list: &'static [Kernel<F>]) -> &'static Kernel<F> {
     let index = pick(function, list, cpu::features());
     CHOSEN[function as usize].store(index as u8 + 1, Ordering::Relaxed);
     &list[index]
 }
 
-/// The index of the kernel to use, as the environment has it.
+/// The index of the kernel to use, taking the environment into account.
 #[cfg(feature = "environment")]
 fn pick<F>(function: Function, list: &[Kernel<F>], features: Features) -> usize {
     let preferred = tuning::preferred(function);
@@ -216,8 +218,8 @@ fn pick<F>(function: Function, list: &[Kernel<F>], features: Features) -> usize 
         environment::check_force(force, features).map(|()| select(list, features, force, preferred))
     });
     forced.unwrap_or_else(|error| {
-        static SAID: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
-        environment::ignore(&SAID, &error);
+        static REPORTED: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+        environment::ignore(&REPORTED, &error);
         select(list, features, None, preferred)
     })
 }
@@ -228,13 +230,13 @@ fn pick<F>(function: Function, list: &[Kernel<F>], features: Features) -> usize 
     select(list, features, None, tuning::preferred(function))
 }
 
-/// Makes the table of pointers, and for each the resolver that it starts with. A line is the pointer's name, the
-/// arguments and result, the type, the function whose list is asked, the list, and the part of a kernel's code.
+/// Defines the table of pointers and their initial resolvers. Each line has the pointer's name, the arguments
+/// and result, the type, the function whose list is used, the list, and the field of the kernel's code.
 macro_rules! table {
     ($($field:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?:
         $type:ident = $function:ident, $list:path $(, $part:ident)?;)*) => {
-        /// The pointers behind the public functions, on cache lines of their own so that no neighbour's writes
-        /// evict them; those that are called for small sizes come first and share a line.
+        /// The pointers behind the public functions, on cache lines of their own, so that writes to
+        /// neighbouring data do not evict them. Those called for small sizes come first and share a line.
         #[repr(align(64))]
         pub(crate) struct Table {
             $($field: AtomicPtr<()>,)*
@@ -255,7 +257,7 @@ macro_rules! table {
             )*
         }
 
-        /// Makes every choice again, by the profile that is in force now, and stores the kernels into the table.
+        /// Makes every choice again, for the active profile, and stores the kernels in the table.
         pub(crate) fn choose_again() {
             $(
                 let kernel: $type = resolve_again(Function::$function, $list).function$(.$part)?;
@@ -263,22 +265,23 @@ macro_rules! table {
             )*
         }
 
-        /// The resolvers: they store the chosen kernel into the table and go on with it.
+        /// The resolvers: each stores the chosen kernel in the table and calls it.
         mod first {
             use super::*;
             $(
                 /// # Safety
-                /// What the public function asks of its caller.
+                /// The requirements of the public function.
                 #[cold]
                 pub(super) unsafe extern "C" fn $field($($argument: $of),*) $(-> $result)? {
-                    // What is there now is the resolver, or what another thread has put there; in whose place that of a
-                    // later `choose_again` must not be taken.
+                    // The current value is the resolver or another thread's kernel. The exchange fails if a
+                    // concurrent `choose_again` has replaced it.
                     let before = TABLE.$field.load(Ordering::Acquire);
                     let kernel: $type = resolve(Function::$function, $list).function$(.$part)?;
                     let _ = TABLE.$field.compare_exchange(
                         before, kernel as *mut (), Ordering::Relaxed, Ordering::Relaxed,
                     );
-                    // SAFETY: what every kernel of the list asks of its caller, by contract; this one was picked for the CPU.
+                    // SAFETY: the caller meets the requirements of every kernel in the list; this one was
+                    // chosen for this CPU.
                     unsafe { kernel($($argument),*) }
                 }
             )*

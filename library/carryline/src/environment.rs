@@ -1,16 +1,18 @@
-//! Settings that a program takes from its environment: crate feature `environment`.
-//! - `CARRYLINE_MASK=avx512f,erms` hides CPU features, and those that depend on them, so that the path of a weaker
-//!   CPU runs on a stronger one. No feature can be added.
-//! - `CARRYLINE_FORCE=avx2` makes every function that has a kernel of this name use it. Functions without one keep
-//!   their own, so that `CARRYLINE_FORCE=adc` changes checksums but not copies.
-//! - `CARRYLINE_TUNING=FILE` puts the profile in a file in force, as [`tuning::load`](crate::tuning::load) does;
-//!   `CARRYLINE_TUNING=builtin:NAME` a built-in one, whatever CPU it is for: `builtin:unmeasured` has the safe defaults.
+//! Settings from a program's environment variables: crate feature `environment`.
 //!
-//! They are read once, at the first call. A variable with an unknown name, a kernel that this CPU cannot run, and a
-//! profile that is refused are ignored, and one message on standard error says so. A program that wants to reject such
+//! - `CARRYLINE_MASK=avx512f,erms` hides CPU features and the features that depend on them, to run the code
+//!   for a weaker CPU on a stronger one. It cannot add features.
+//! - `CARRYLINE_FORCE=avx2` selects the kernel of this name for every function that has one. The other
+//!   functions are unaffected: `CARRYLINE_FORCE=adc` changes checksums but not copies.
+//! - `CARRYLINE_TUNING=FILE` loads a profile from a file, as [`tuning::load`](crate::tuning::load) does.
+//!   `CARRYLINE_TUNING=builtin:NAME` selects a built-in profile, for whichever CPU: `builtin:unmeasured` has
+//!   the safe defaults.
+//!
+//! The variables are read once, at the first call. Unknown names, kernels that this CPU cannot run, and
+//! rejected profiles are ignored, with one message on standard error. A program that wants to reject such
 //! settings calls [`check`] first.
 //!
-//! The feature is off by default: without it no variable changes what the library does.
+//! The feature is off by default: the variables then have no effect.
 
 use crate::cpu::{self, Features};
 use crate::dispatch::{Function, kernels};
@@ -23,12 +25,12 @@ use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Checks that `CARRYLINE_MASK`, `CARRYLINE_FORCE` and `CARRYLINE_TUNING` are usable, for programs that reject wrong settings
-/// with their own message and exit status.
+/// Checks that `CARRYLINE_MASK`, `CARRYLINE_FORCE` and `CARRYLINE_TUNING` are valid, for programs that reject
+/// invalid settings with their own message and exit status.
 ///
 /// # Errors
-/// A mask that names an unknown feature, a kernel name that no function has, or a kernel that this CPU, as
-/// masked, cannot run; a profile that cannot be read or is refused.
+/// A mask with an unknown feature, a kernel name that no function has, a kernel that this CPU, as masked,
+/// cannot run, or a profile that cannot be read or is rejected.
 ///
 /// ```
 /// if let Err(error) = carryline::environment::check() {
@@ -42,7 +44,7 @@ pub fn check() -> Result<(), EnvironmentError> {
     with_tuning(|profile| profile.map(|_| ()))
 }
 
-/// Calls `then` with what `CARRYLINE_FORCE` says; not set and empty are `None`.
+/// Calls `then` with the value of `CARRYLINE_FORCE`; `None` if it is unset or empty.
 pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentError>) -> T) -> T {
     let Some(value) = std::env::var_os("CARRYLINE_FORCE") else { return then(Ok(None)) };
     match value.to_str().map(str::trim) {
@@ -52,19 +54,19 @@ pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentEr
     }
 }
 
-/// Calls `then` with the profile that `CARRYLINE_TUNING` names; not set and empty are `None`.
+/// Calls `then` with the profile that `CARRYLINE_TUNING` names; `None` if it is unset or empty.
 pub(crate) fn with_tuning<T>(then: impl FnOnce(Result<Option<&Profile<'_>>, EnvironmentError>) -> T) -> T {
     let value = std::env::var_os("CARRYLINE_TUNING").unwrap_or_default();
     if value.is_empty() {
         return then(Ok(None));
     }
     let error = |reason| EnvironmentError(Fault::Tuning { value: word(&value), reason });
-    let refused = |refusal| error(Reason::Refused(refusal));
+    let rejected = |rejection| error(Reason::Rejected(rejection));
     if let Some(name) = value.to_str().and_then(|value| value.strip_prefix("builtin:")) {
-        return then(checked::read_built_in(name).map(Some).map_err(refused));
+        return then(checked::read_built_in(name).map(Some).map_err(rejected));
     }
     match read_file(Path::new(&value)) {
-        Ok(bytes) => then(checked::read(&bytes).as_ref().map(Some).map_err(|refusal| refused(*refusal))),
+        Ok(bytes) => then(checked::read(&bytes).as_ref().map(Some).map_err(|rejection| rejected(*rejection))),
         Err(unreadable) => then(Err(error(Reason::Unreadable(unreadable.kind())))),
     }
 }
@@ -73,16 +75,16 @@ fn word(value: &OsStr) -> Word {
     Word::new(&value.to_string_lossy())
 }
 
-/// Reports that a variable is ignored, once per `said`. Errors in writing to standard error are ignored.
+/// Reports that a variable is ignored, once per `reported`. Errors in writing to standard error are ignored.
 #[cold]
-pub(crate) fn ignore(said: &AtomicBool, error: &dyn fmt::Display) {
-    if !said.swap(true, Ordering::Relaxed) {
+pub(crate) fn ignore(reported: &AtomicBool, error: &dyn fmt::Display) {
+    if !reported.swap(true, Ordering::Relaxed) {
         let _ = writeln!(std::io::stderr(), "carryline: ignored: {error}");
     }
 }
 
-/// The environment names an unknown kernel or feature, or a profile that is refused. The message names the word and what
-/// would be right.
+/// The environment names an unknown kernel or feature, or a profile that is rejected. The message names the
+/// word and the valid ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnvironmentError(Fault);
 
@@ -98,7 +100,7 @@ enum Fault {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reason {
     Unreadable(io::ErrorKind),
-    Refused(TuningError),
+    Rejected(TuningError),
 }
 
 impl fmt::Display for EnvironmentError {
@@ -108,7 +110,7 @@ impl fmt::Display for EnvironmentError {
             Fault::Tuning { value, reason: Reason::Unreadable(kind) } => {
                 return write!(f, "CARRYLINE_TUNING={value}: {kind}");
             }
-            Fault::Tuning { value, reason: Reason::Refused(error) } => {
+            Fault::Tuning { value, reason: Reason::Rejected(error) } => {
                 return write!(f, "CARRYLINE_TUNING={value}: {error}");
             }
             Fault::Unknown { word, usable } => {
@@ -122,7 +124,7 @@ impl fmt::Display for EnvironmentError {
                 usable
             }
         };
-        f.write_str("; usable here are")?;
+        f.write_str("; usable here:")?;
         distinct_names()
             .filter(|name| check_force(Some(name), *usable).is_ok())
             .try_for_each(|name| write!(f, " {name}"))

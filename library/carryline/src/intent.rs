@@ -1,54 +1,55 @@
-//! What the caller does with the bytes next, which decides whether they belong in the cache, and the plan for one
-//! call that follows from it.
+//! Intents: how the bytes are used next, which decides whether they belong in the cache, and the plan that
+//! follows from this for one call.
 
 use crate::cpu::caches::SHARE_BYTES;
 use crate::profile::Decision;
 use crate::tuning::decided;
 
-/// Who needs the bytes next.
+/// Who uses the bytes next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Next {
-    /// Unknown. The size decides: buffers that fit this core's caches stay there, larger ones are stored
-    /// non-temporally.
+    /// Unknown. The size decides: buffers that fit into this core's share of the caches stay there, larger
+    /// ones are stored non-temporally.
     #[default]
     Unknown,
     /// This core reads or writes them soon. They stay in the caches, whatever their size.
     ReadHere,
-    /// Another core reads them soon. They stay in the caches if the last level, which both share, can hold them;
-    /// larger buffers are stored non-temporally.
+    /// Another core reads them soon. They stay in the caches if the shared last level can hold them; larger
+    /// buffers are stored non-temporally.
     ReadElsewhere,
-    /// They are not read before the caches have been filled with other data. Stores are non-temporal, except for
-    /// short buffers, for which ordinary stores are cheaper: how short depends on the CPU.
+    /// They are not read before the caches have been filled with other data. Stores are non-temporal, except
+    /// for short buffers, for which ordinary stores are cheaper; the limit depends on the CPU.
     NotSoon,
-    /// A device reads them: a network card, a disk, a GPU. Stores are as with [`NotSoon`](Next::NotSoon), and are
-    /// ordered before any later store, such as the one that tells the device to start.
+    /// A device reads them: a network card, a disk, a GPU. Stores are as with [`NotSoon`](Next::NotSoon), and
+    /// are ordered before any later store, such as the one that tells the device to start.
     Device,
 }
 
-/// What the caller knows about a call: who needs the bytes [`Next`], whether the source is needed again, and how
-/// large the whole job is.
+/// What the caller knows about a call: who uses the bytes [`Next`], whether the source is needed again, and
+/// how large the whole job is.
 ///
 /// A [`Next`] alone is an intent too: functions take `impl Into<Intent>`.
-/// Zeroed or copied bytes that are read immediately should be in this core's cache; bytes that are not read soon only
-/// evict other data, and non-temporal stores are two to four times faster where the old lines are not cached. A
-/// routine cannot guess which applies, but the caller knows. So the caller says what comes next, never which
-/// instruction to use:
+/// Zeroed or copied bytes that are read immediately should be in this core's cache. Bytes that are not read
+/// soon only evict other data, and non-temporal stores are two to four times faster if the old lines are not
+/// cached. A routine cannot know which applies, but its caller does. So the caller states the use, never the
+/// instruction:
 ///
 /// ```
 /// use carryline::{Intent, Next};
 /// let mut ring = vec![1; 1 << 16];
 /// carryline::zero::fill_with(&mut ring, Next::NotSoon);
 ///
-/// // A part of 4 KiB of a job of 64 MiB, from a source that is dropped afterwards.
+/// // 4 KiB of a job of 64 MiB, from a source that is dropped afterwards.
 /// let block = [7; 4096];
 /// let intent = Intent::new(Next::Unknown).part_of(64 << 20).source_done();
 /// carryline::copy::bytes_with(&mut ring[..4096], &block, intent);
 /// assert_eq!((ring[4095], ring[4096]), (7, 0));
 /// ```
 ///
-/// An intent is advice: whatever it says, the bytes are the same, in the same order for other threads and devices.
-/// A wrong one costs time: up to five times as much where [`NotSoon`](Next::NotSoon) bytes are read immediately.
+/// An intent is advice: the bytes are always the same, and become visible to other threads and devices in the
+/// same order. A wrong intent costs time: up to five times as much if [`NotSoon`](Next::NotSoon) bytes are
+/// read immediately.
 ///
 /// ```
 /// use carryline::{Intent, Next};
@@ -65,45 +66,45 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// Who needs the bytes next; the source may be needed again, and the call is the whole job.
+    /// Who uses the bytes next. By default, the source may be needed again, and the call is the whole job.
     #[must_use]
     pub const fn new(next: Next) -> Intent {
         Intent { next, source_done: false, job_bytes: 0 }
     }
 
-    /// The source of a copy is not needed again: reading it should not evict other data. Zeroing, which has no
-    /// source, ignores it.
+    /// The source of a copy is not needed again: reading it should not evict other data. Zeroing, which has
+    /// no source, ignores it.
     #[must_use]
     pub const fn source_done(self) -> Intent {
         Intent { source_done: true, ..self }
     }
 
-    /// The call is part of a job of `job_bytes` bytes in total, which replaces the call's own length where the size
-    /// decides. A value below the call's length counts as that length.
+    /// The call is part of a job of `job_bytes` bytes in total, which replaces the call's own length where
+    /// the size decides. A value below the call's length counts as that length.
     #[must_use]
     pub const fn part_of(self, job_bytes: usize) -> Intent {
         Intent { job_bytes, ..self }
     }
 
-    /// Who needs the bytes next.
+    /// Who uses the bytes next.
     #[must_use]
     pub const fn next(self) -> Next {
         self.next
     }
 
-    /// True if the source is not needed again.
+    /// Whether the source is not needed again.
     #[must_use]
     pub const fn is_source_done(self) -> bool {
         self.source_done
     }
 
-    /// The size of the whole job as given to [`part_of`](Intent::part_of); 0 where the call is the job.
+    /// The size of the whole job as given to [`part_of`](Intent::part_of), or 0 if the call is the whole job.
     #[must_use]
     pub const fn job_bytes(self) -> usize {
         self.job_bytes
     }
 
-    /// True if the caller reads the bytes immediately.
+    /// Whether the caller reads the bytes immediately.
     pub(crate) const fn reads_here(self) -> bool {
         matches!(self.next, Next::ReadHere)
     }
@@ -116,30 +117,31 @@ impl From<Next> for Intent {
     }
 }
 
-/// Calls of fewer bytes are the same whatever the intent, even as parts of a large job: half a line on average at each
-/// end is written as usual anyway, and there is a fence to pay for.
+/// The least length for which the intent matters, even for parts of a large job: below, the partial lines at
+/// both ends, which need ordinary stores, and the fence cost too much.
 pub(crate) const NON_TEMPORAL_LEAST_BYTES: usize = 512;
 
-/// Whatever the CPU's model, calls without an intent that are shorter than this are done by loops, so that kernels need not
-/// look at any decision for them.
+/// Calls without an intent that are shorter than this use loops on every CPU model, so that kernels read no
+/// decision for them.
 pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 
-/// How the bytes of a call are stored.
+/// The method of storing the bytes of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Way {
-    /// By a loop of ordinary stores.
+    /// A loop of ordinary stores.
     #[default]
     Loop,
-    /// By `rep stosb` or `rep movsb`. A kernel without them loops.
+    /// `rep stosb` or `rep movsb`. Kernels without them use loops.
     String,
-    /// By non-temporal stores, if the kernel has them and the call has whole lines enough.
+    /// Non-temporal stores, if the kernel has them and the call has enough whole lines.
     NonTemporal,
 }
 
-/// How a kernel carries out one call: the [`Intent`] resolved for its length and this machine.
-/// This is the only place where the method is chosen: by the intent, the length, and the decisions that are in force for
-/// the CPU's model ([`tuning`](crate::tuning)). A kernel is correct for every plan at every length.
+/// How a kernel executes one call: the [`Intent`] resolved for its length and this machine.
+///
+/// This is the only place where the method is chosen: from the intent, the length, and the active decisions
+/// for the CPU's model ([`tuning`](crate::tuning)). A kernel is correct for every plan at every length.
 ///
 /// ```
 /// use carryline::internals::plan::{Plan, Way};
@@ -153,31 +155,31 @@ pub enum Way {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(C)]
 pub struct Plan {
-    /// How the bytes are stored.
+    /// The method of storing the bytes.
     pub way: Way,
     /// Reading the source should not evict other data.
     pub source_done: bool,
 }
 
-/// What a plan is for.
+/// The job that a plan is for.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Zero,
     Copy {
-        /// `rep movsb` is not slow at this distance of the buffers.
+        /// `rep movsb` is not slow for this distance between the buffers.
         is_string_safe: bool,
     },
 }
 
 impl Plan {
-    /// The plan of zeroing `len` bytes.
+    /// The plan for zeroing `len` bytes.
     #[must_use]
     #[inline(always)]
     pub fn of_zero(intent: Intent, len: usize) -> Plan {
         Plan::of(intent, len, Job::Zero, has_erms(), decided)
     }
 
-    /// The plan of copying `len` bytes from `src` to `dst`.
+    /// The plan for copying `len` bytes from `src` to `dst`.
     #[must_use]
     #[inline(always)]
     pub fn of_copy(intent: Intent, dst: *const u8, src: *const u8, len: usize) -> Plan {
@@ -185,8 +187,8 @@ impl Plan {
         Plan::of(intent, len, job, has_erms(), decided)
     }
 
-    /// The same call without a fence: without a wait for memory, `NotSoon` bytes get non-temporal stores at every
-    /// length.
+    /// The plan for the same call without a fence. Without the wait for memory, `NotSoon` bytes get
+    /// non-temporal stores at every length.
     #[must_use]
     #[inline(always)]
     pub(crate) fn unfenced(self, intent: Intent) -> Plan {
@@ -196,11 +198,11 @@ impl Plan {
         }
     }
 
-    /// The ladder. Where the caches decide, all buffers of the job have to fit. They hold at least the smallest of
-    /// [`SHARE_BYTES`], and are asked for only from there on.
+    /// Chooses the method. If the caches decide, all buffers of the job must fit into them. Their share is at
+    /// least the smallest of [`SHARE_BYTES`], so it is read only from there on.
     #[inline(always)]
     fn of(intent: Intent, len: usize, job: Job, has_erms: bool, decided: impl Fn(Decision) -> usize) -> Plan {
-        let is_for_nobody = matches!(intent.next, Next::NotSoon | Next::Device);
+        let is_not_soon = matches!(intent.next, Next::NotSoon | Next::Device);
         let (buffers, non_temporal, string, is_string_safe) = match job {
             Job::Zero => {
                 let string = match intent.next {
@@ -211,7 +213,7 @@ impl Plan {
                 (1, Decision::ZeroNonTemporal, string, true)
             }
             Job::Copy { is_string_safe } => {
-                let string = if is_for_nobody { Decision::RepMovsbNotSoon } else { Decision::RepMovsb };
+                let string = if is_not_soon { Decision::RepMovsbNotSoon } else { Decision::RepMovsb };
                 (2, Decision::CopyNonTemporal, string, is_string_safe)
             }
         };
@@ -237,7 +239,7 @@ impl Plan {
     }
 }
 
-/// The CPU has fast string instructions, and they are not masked.
+/// Whether the CPU has fast string instructions that are not masked.
 #[inline(always)]
 fn has_erms() -> bool {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -250,15 +252,16 @@ fn has_erms() -> bool {
     }
 }
 
-/// False where the destination lies 1 to 63 bytes above the source modulo 4096: `rep movsb` is 16 times slower on Zen 3 at 1
-/// to 31, and CPUs that compare fewer bits of an address than it has take such a distance for an overlap.
+/// False if the destination is 1 to 63 bytes above the source modulo 4096: at 1 to 31, `rep movsb` is 16
+/// times slower on Zen 3, and CPUs that compare only the low bits of addresses take such a distance for an
+/// overlap.
 #[inline(always)]
 fn is_rep_movsb_safe(dst: usize, src: usize) -> bool {
     dst.wrapping_sub(src).wrapping_sub(1) & 4095 >= 63
 }
 
-/// Waits until the stores of unfenced calls, such as [`zero::fill_unfenced`](crate::zero::fill_unfenced), are
-/// ordered before all later ones of this thread. One call serves any number of them.
+/// Orders the stores of unfenced calls, such as [`zero::fill_unfenced`](crate::zero::fill_unfenced), before
+/// all later stores of this thread. One call suffices for any number of them.
 ///
 /// ```
 /// use carryline::{Next, drain, zero};

@@ -1,14 +1,14 @@
-//! Internals for this project's own laboratory, interposer and fuzzer. Not part of the interface: they may change in
-//! any version.
+//! Internals for this project's laboratory, interposer and fuzzer. They are not part of the interface and may
+//! change in any version.
 
-/// What the CPU can do.
+/// CPU features and models.
 pub mod cpu {
     pub use crate::cpu::{
         Features, Model, UnknownFeature, features, mask, mask_from_environment, parse_mask,
     };
 }
 
-/// Which kernel runs.
+/// Kernel dispatch.
 pub mod dispatch {
     pub use crate::dispatch::{
         ChecksumFn, Choice, CopyAndSumFn, CopyCode, CopyFn, Function, Kernel, PlannedCopyFn, PlannedZeroFn,
@@ -16,7 +16,7 @@ pub mod dispatch {
     };
 }
 
-/// The lists of kernels, the best first.
+/// The lists of kernels, best first.
 pub mod kernels {
     pub use crate::checksum::kernels::{COPY_AND_SUM_KERNELS as COPY_AND_SUM, KERNELS as CHECKSUM};
     pub use crate::copy::kernels::KERNELS as COPY;
@@ -24,12 +24,12 @@ pub mod kernels {
     pub use crate::zero::kernels::KERNELS as ZERO;
 }
 
-/// What an intent comes to.
+/// Resolved intents.
 pub mod plan {
     pub use crate::intent::{LOOPS_BELOW_BYTES, Plan, Way};
 }
 
-/// What depends on the CPU's model.
+/// Decisions that depend on the CPU's model.
 pub mod tuning {
     pub use crate::profile::{
         DETECTED, Decision, Decisions, Models, NAME_MOST_BYTES, NEVER, ParseError, Profile, VERSION,

@@ -12,7 +12,8 @@
 //! zero::fill(&mut packet);
 //! assert_eq!(packet, [0; 8]);
 //! ```
-//! A caller who knows what comes next says so with an [`Intent`], which decides whether the stores are non-temporal:
+//! A caller who knows how the memory is used next states this with an [`Intent`], which decides whether the
+//! stores are non-temporal:
 //!
 //! ```
 //! use carryline::{Next, zero};
@@ -21,29 +22,29 @@
 //! assert!(guest_memory.iter().all(|byte| *byte == 0));
 //! ```
 //!
-//! Each function has a list of kernels, from AVX-512 down to portable Rust, and the first call picks the one for the CPU
-//! that it runs on. The `_raw` forms take pointers, for callers whose memory is not (or not yet) a slice.
-//! The kernels never call `memcpy`, `memmove` or `memset`, so that these can be built from them; the module `blocks`
-//! prevents the compiler from turning loops into such calls.
+//! Each function has a list of kernels, from AVX-512 down to portable Rust, and the first call selects the
+//! one for the CPU that it runs on. The `_raw` forms take pointers, for callers whose memory is not (or not
+//! yet) a slice. The kernels never call `memcpy`, `memmove` or `memset`, so that these can be built on them;
+//! the module `blocks` keeps the compiler from turning loops into such calls.
 //!
 //! # Crate features
 //!
-//! - `std` (default): [`Sum::add_io_slices`](checksum::Sum::add_io_slices), and the loading of a profile from a file
-//!   ([`tuning`]). Without it the crate is `no_std`. It never needs an allocator otherwise.
-//! - `environment`: `CARRYLINE_MASK` and `CARRYLINE_FORCE` choose kernels, `CARRYLINE_TUNING` a profile; see the module
-//!   `environment`. Off by default, and then no environment variable changes what the library does. Only a program should
-//!   turn it on, never a library.
+//! - `std` (default): [`Sum::add_io_slices`](checksum::Sum::add_io_slices), and loading a profile from a file
+//!   ([`tuning`]). Without it, the crate is `no_std` and needs no allocator.
+//! - `environment`: `CARRYLINE_MASK` and `CARRYLINE_FORCE` select kernels, `CARRYLINE_TUNING` a profile; see
+//!   the module `environment`. Off by default: environment variables then have no effect. Only programs
+//!   should enable it, never libraries.
 //!
 //! # Stability
 //!
 //! Versions follow Semantic Versioning. Within a compatible series (0.1.x, later 1.x):
-//! - the interface documented here is stable: names, signatures, results, panics. Enums that may grow are
-//!   `#[non_exhaustive]`, the others are complete;
-//! - results are exact on every CPU. Speed, the choice of kernels, and what an [`Intent`] selects may change with any
-//!   version;
-//! - the minimum supported Rust version is 1.89. Only a new minor version raises it, to one that is at least six months
-//!   old; the project's CI builds with it;
-//! - hidden items (the module `internals`) are exempt: they may change with any version.
+//! - The interface documented here is stable: names, signatures, results, panics. Enums that may grow are
+//!   `#[non_exhaustive]`; the others are complete.
+//! - Results are exact on every CPU. Speed, the choice of kernels, and the effect of an [`Intent`] on speed
+//!   may change with any version.
+//! - The minimum supported Rust version is 1.89. Only a new minor version raises it, to one that is at least
+//!   six months old; the project's CI builds with it.
+//! - Hidden items (the module `internals`) are exempt: they may change with any version.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

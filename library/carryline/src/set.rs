@@ -1,7 +1,7 @@
-//! Filling with any byte, for implementations of `memset` such as the interposer's.
+//! Fills memory with any byte, for implementations of `memset` such as the interposer's.
 //!
-//! The same blocks as zeroing, in its size classes; from [`LOOPS_BELOW_BYTES`] on the plan of zeroing decides between loop,
-//! `rep stosb` and non-temporal stores.
+//! It uses the blocks and size classes of zeroing; from [`LOOPS_BELOW_BYTES`] on, the plan for zeroing
+//! selects a loop, `rep stosb` or non-temporal stores.
 
 use crate::blocks::{Block16, fill_aligned_loop, fill_head_tail, fill_up_to_32};
 use crate::cpu::Features;
@@ -21,13 +21,13 @@ pub static KERNELS: &[Kernel<SetFn>] = &[
     Kernel { name: "portable", needs: Features::NONE, function: portable },
 ];
 
-/// With stores of 16 bytes at most.
+/// Uses stores of at most 16 bytes.
 ///
 /// # Safety
 /// `dst` is valid for writes of `len` bytes.
 #[inline]
 unsafe extern "C" fn portable(dst: *mut u8, byte: u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for; every CPU has the vectors.
+    // SAFETY: each branch has the bounds that its block requires; every CPU has its vectors.
     unsafe {
         match len {
             0..=32 => fill_up_to_32(dst, len, byte),
@@ -48,7 +48,7 @@ mod x86_64 {
     use crate::intent::{Intent, Plan, Way};
     use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
 
-    /// Makes the upper part of a ladder, out of the way: inlined, its registers would be saved at every small call.
+    /// Defines the code for larger sizes. Not inlined: its registers would be saved at every small call.
     macro_rules! large {
         ($name:ident, $level:literal, $block:ty) => {
             /// # Safety
@@ -57,7 +57,7 @@ mod x86_64 {
             #[cold]
             #[inline(never)]
             unsafe extern "C" fn $name(dst: *mut u8, byte: u8, len: usize) {
-                // SAFETY: len is more than what each path asks for; the level and the bytes by contract.
+                // SAFETY: len exceeds what each path requires; the level and the bytes by contract.
                 unsafe {
                     match Plan::of_zero(Intent::default(), len).way {
                         Way::Loop => fill_aligned_loop::<$block>(dst, len, byte),
@@ -79,7 +79,7 @@ mod x86_64 {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) unsafe extern "C" fn avx2(dst: *mut u8, byte: u8, len: usize) {
-        // SAFETY: each branch's bounds are those that its block asks for; the CPU has the vectors.
+        // SAFETY: each branch has the bounds that its block requires; the CPU has the vectors.
         unsafe {
             match len {
                 0..=32 => fill_up_to_32(dst, len, byte),
@@ -93,12 +93,13 @@ mod x86_64 {
     }
 
     /// # Safety
-    /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `dst` is valid for writes of `len` bytes.
+    /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `dst` is valid for writes of `len`
+    /// bytes.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     pub(super) unsafe extern "C" fn avx512(dst: *mut u8, byte: u8, len: usize) {
-        // SAFETY: each branch's bounds are those that its block asks for; of a masked store the first `len` lanes are active;
-        // the CPU has the vectors.
+        // SAFETY: each branch has the bounds that its block requires; in a masked store, the first `len`
+        // lanes are active; the CPU has the vectors.
         unsafe {
             match len {
                 ..=64 if !is_mask_slow(dst) => {

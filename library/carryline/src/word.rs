@@ -1,11 +1,11 @@
-//! A short word kept inline, so that errors can name what the environment said without an allocator.
+//! A short word stored inline, so that errors can quote the environment without an allocator.
 
 use core::fmt::{self, Write as _};
 
 const CAPACITY_BYTES: usize = 32;
 
-/// The first bytes of a word; a longer one is cut at a character boundary and shown with an ellipsis, control characters
-/// escaped.
+/// The first bytes of a word. A longer one is cut at a character boundary and shown with an ellipsis; control
+/// characters are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word {
     bytes: [u8; CAPACITY_BYTES],
@@ -52,7 +52,7 @@ mod tests {
     use super::Word;
 
     #[test]
-    fn short_words_are_whole_and_long_ones_are_cut_between_characters() {
+    fn long_words_are_cut_between_characters() {
         assert_eq!(Word::new("avx2").to_string(), "avx2");
         assert_eq!(Word::new(&"x".repeat(32)).to_string(), "x".repeat(32));
         assert_eq!(Word::new(&"x".repeat(33)).to_string(), "x".repeat(32) + "...");

@@ -1,7 +1,9 @@
-//! How kernels end: with every non-temporal store fenced, and with the upper halves of the vector registers clean.
+//! The exits of kernels: every non-temporal store must be fenced, and the upper halves of the vector
+//! registers clean.
 //!
-//! The machine code of each kernel's entries is followed along every path, through jumps and calls, with a note of
-//! what an exit would leave behind. Only an unfenced entry may leave stores unfenced.
+//! The machine code of each kernel's entry points is followed along every path, through jumps and calls,
+//! tracking the state that an exit would leave behind. Only an unfenced entry point may leave stores
+//! unfenced.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -13,16 +15,16 @@ use iced_x86::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-/// What the instructions so far have left behind.
+/// The state that the instructions so far leave behind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct State {
-    /// A weakly ordered store without `sfence` behind it.
+    /// A weakly ordered store not followed by `sfence`.
     unfenced: bool,
-    /// A write to the upper half of one of the first sixteen vector registers without `vzeroupper` behind it.
+    /// A write to the upper half of one of the first sixteen vector registers, not followed by `vzeroupper`.
     dirty: bool,
 }
 
-/// What ends an entry, and which instructions it can come to.
+/// The exits of an entry point, and the instructions that it can reach.
 #[derive(Default)]
 struct Followed {
     exits: BTreeSet<State>,
@@ -31,7 +33,7 @@ struct Followed {
 
 fn decode(address: usize) -> Instruction {
     const LONGEST_BYTES: usize = 15;
-    // SAFETY: code of this program, which is readable and does not change; behind every kernel comes other code.
+    // SAFETY: code of this program, which is readable and does not change; other code follows every kernel.
     let bytes =
         unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), LONGEST_BYTES) };
     let instruction = Decoder::with_ip(64, bytes, address as u64, DecoderOptions::NONE).decode();
@@ -60,8 +62,8 @@ fn after(mut state: State, instruction: &Instruction, info: &mut InstructionInfo
         Mnemonic::Vzeroupper | Mnemonic::Vzeroall => state.dirty = false,
         _ => {
             state.unfenced |= is_weak_store(instruction);
-            // The operand tells: a write of 16 bytes in the VEX form counts as one of the whole register, of which it
-            // clears the rest.
+            // The operand decides: in the register usage, a 16-byte write in VEX form counts as a write of
+            // the whole register, because it clears the rest.
             let (to, access) = (instruction.op0_register(), info.info(instruction).op0_access());
             let written = !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::None);
             state.dirty |= written && (to.is_ymm() || to.is_zmm()) && to.number() < 16;
@@ -72,9 +74,9 @@ fn after(mut state: State, instruction: &Instruction, info: &mut InstructionInfo
 
 /// The functions of this program.
 struct Functions {
-    /// Where the library's begin.
+    /// The start addresses of the library's functions.
     ours: BTreeSet<usize>,
-    /// Where any end.
+    /// The end addresses of all functions.
     ends: BTreeSet<usize>,
 }
 
@@ -102,18 +104,20 @@ fn functions() -> &'static Functions {
     })
 }
 
-/// Where a jump or a call through the table that the dynamic linker has filled leads, if that is a function of the library.
+/// The target of a jump or call through the table that the dynamic linker has filled, if it is a function of
+/// the library.
 fn through_table(instruction: &Instruction) -> Option<usize> {
     let slot =
         instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address() as usize)?;
-    // SAFETY: the slot of an instruction of this program, which the linker has filled and nobody writes.
+    // SAFETY: the slot of an instruction of this program, which the linker has filled and nothing writes
+    // later.
     let target = unsafe { std::ptr::with_exposed_provenance::<usize>(slot).read() };
     functions().ours.contains(&target).then_some(target)
 }
 
-/// Follows the code from `start` on, in `state`. A call is followed for what it leaves behind, and what comes after
-/// it then begins in each of these states. What has no target in the code, like a jump through a table, is taken for
-/// an exit.
+/// Follows the code at `start` in `state`. A call is followed for its exit states, and the code after it
+/// continues in each of them. An instruction without a target in the code, like a jump through a table,
+/// counts as an exit.
 fn follow(
     start: usize,
     state: State,
@@ -141,7 +145,8 @@ fn follow(
             FlowControl::Call => {
                 open.extend(follow(target, state, known, all).into_iter().map(|left| (next, left)))
             }
-            // A panic's way out, or the standard library's: nothing of ours. A call at the end of a function never returns.
+            // A panic or the standard library: no code of ours. A call at the end of a function never
+            // returns.
             FlowControl::IndirectCall => match through_table(&instruction) {
                 _ if functions().ends.contains(&next) => {}
                 Some(ours) => {
@@ -174,8 +179,8 @@ fn followed(start: usize) -> Followed {
     all
 }
 
-/// Every entry of every kernel that this CPU can run; whether non-temporal stores are part of it, and whether
-/// it may leave them unfenced.
+/// Every entry point of every kernel that this CPU can run, whether it contains non-temporal stores, and
+/// whether it may leave them unfenced.
 fn entries() -> Vec<(String, usize, bool, bool)> {
     let mut all = Vec::new();
     for kernel in kernels::ZERO.iter().filter(|kernel| features().contains(kernel.needs)) {
@@ -204,7 +209,7 @@ fn entries() -> Vec<(String, usize, bool, bool)> {
 }
 
 #[test]
-fn non_temporal_stores_are_fenced_on_every_way_out() {
+fn non_temporal_stores_are_fenced_at_every_exit() {
     for (name, start, non_temporal, may_leave_unfenced) in entries() {
         let followed = followed(start);
         let leaves_unfenced = followed.exits.iter().any(|exit| exit.unfenced);
@@ -216,7 +221,7 @@ fn non_temporal_stores_are_fenced_on_every_way_out() {
 }
 
 #[test]
-fn no_way_out_leaves_upper_halves_dirty() {
+fn no_exit_leaves_upper_halves_dirty() {
     for (name, start, ..) in entries() {
         let followed = followed(start);
         assert!(followed.exits.iter().all(|exit| !exit.dirty), "{name}: {:?}", followed.exits);
@@ -225,12 +230,12 @@ fn no_way_out_leaves_upper_halves_dirty() {
     }
 }
 
-/// Code that is wrong is found to be.
+/// The check itself detects wrong code.
 #[test]
-fn a_missing_fence_and_a_missing_vzeroupper_are_seen() {
+fn missing_fences_and_missing_vzeroupper_are_detected() {
     use core::arch::naked_asm;
     #[unsafe(naked)]
-    extern "C" fn fence_on_one_of_two_ways() {
+    extern "C" fn fence_on_one_of_two_paths() {
         naked_asm!("movnti [rdi], eax", "test esi, esi", "je 2f", "sfence", "2:", "ret")
     }
     #[unsafe(naked)]
@@ -243,15 +248,15 @@ fn a_missing_fence_and_a_missing_vzeroupper_are_seen() {
     }
     let left = |function: extern "C" fn()| followed(function as usize).exits;
     let state = |unfenced, dirty| State { unfenced, dirty };
-    assert_eq!(left(fence_on_one_of_two_ways), BTreeSet::from([state(false, false), state(true, false)]));
+    assert_eq!(left(fence_on_one_of_two_paths), BTreeSet::from([state(false, false), state(true, false)]));
     assert_eq!(left(dirty_after_a_call), BTreeSet::from([state(false, true)]));
     assert_eq!(left(clean), BTreeSet::from([state(false, false)]));
 }
 
-/// What a slow path saves must not be saved by every small call: a compiler that inlines the one into the other moves its
-/// pushes to the front.
+/// Small calls must not save the registers of a slow path: a compiler that inlines the slow path moves its
+/// pushes to the start.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "overflow checks take registers: cargo test --release")]
+#[cfg_attr(debug_assertions, ignore = "overflow checks use registers: cargo test --release")]
 fn small_calls_save_no_register() {
     let zeros = kernels::ZERO.iter().filter(|kernel| features().contains(kernel.needs));
     let copies = kernels::COPY.iter().filter(|kernel| features().contains(kernel.needs));

@@ -1,4 +1,4 @@
-//! Source and destination, as Python has them.
+//! Source and destination addresses from Python objects.
 
 use carryline::checksum::Addresses;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -9,17 +9,17 @@ use std::net::IpAddr;
 /// A pair of addresses, each a string, the bytes of a packet, or an `ipaddress` object.
 ///
 /// # Errors
-/// One of them is none of these; they are of two versions of IP.
+/// An object is none of these, or the IP versions differ.
 pub(crate) fn pair(src: &Bound<'_, PyAny>, dst: &Bound<'_, PyAny>) -> PyResult<Addresses> {
     let (src, dst) = (address(src)?, address(dst)?);
     Addresses::new(src, dst)
-        .ok_or_else(|| PyValueError::new_err(format!("{src} and {dst} are of two versions of IP")))
+        .ok_or_else(|| PyValueError::new_err(format!("{src} and {dst} have different IP versions")))
 }
 
 fn address(object: &Bound<'_, PyAny>) -> PyResult<IpAddr> {
     if let Ok(text) = object.cast::<PyString>() {
         let text = text.to_cow()?;
-        return text.parse().map_err(|_| PyValueError::new_err(format!("'{text}' is no IP address")));
+        return text.parse().map_err(|_| PyValueError::new_err(format!("'{text}' is not an IP address")));
     }
     let packed = match object.cast::<PyBytes>() {
         Ok(bytes) => bytes.clone(),
@@ -27,14 +27,14 @@ fn address(object: &Bound<'_, PyAny>) -> PyResult<IpAddr> {
             object.getattr("packed").and_then(|packed| Ok(packed.cast_into::<PyBytes>()?)).map_err(|_| {
                 let kind = object.get_type().to_string();
                 PyTypeError::new_err(format!(
-                    "an address is a str, bytes, or an ipaddress object, not {kind}"
+                    "an address must be a str, bytes, or an ipaddress object, not {kind}"
                 ))
             })?
         }
     };
     let bytes = packed.as_bytes();
     let of_v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
-    of_v4
-        .or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from))
-        .map_err(|_| PyValueError::new_err(format!("an address has 4 or 16 bytes, not {}", bytes.len())))
+    of_v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).map_err(|_| {
+        PyValueError::new_err(format!("an address must have 4 or 16 bytes, not {}", bytes.len()))
+    })
 }

@@ -1,8 +1,8 @@
-//! The Python package `carryline`: Internet checksums, zeroing and copying of anything that has a buffer.
+//! The Python package `carryline`: Internet checksums, zeroing and copying of any object that has a buffer.
 //!
-//! Each function is one call of the Rust library, its arguments checked first: what would panic is a `ValueError`.
-//! Checksums are numbers as packets have them, for `struct.pack("!H", ...)`. The interface is described for type checkers and
-//! readers in `carryline.pyi`; a test compares.
+//! Each function checks its arguments and makes one call of the Rust library; arguments that would make it
+//! panic raise `ValueError`. Checksums are numbers as shown in packet dumps, for `struct.pack("!H", ...)`.
+//! `carryline.pyi` describes the interface for type checkers and readers; a test keeps it consistent.
 
 mod addresses;
 mod buffers;
@@ -26,14 +26,14 @@ fn checksum(data: &Bound<'_, PyAny>) -> PyResult<u16> {
     with_bytes(data, |data| number(carryline::checksum::internet(data)))
 }
 
-/// Whether the data, a checksum field included, sums to what intact data sums to.
+/// Whether the data, including its checksum field, is intact.
 #[pyfunction]
 #[pyo3(signature = (data, /))]
 fn verify(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     with_bytes(data, |data| carryline::checksum::Sum::new().add(data).verify())
 }
 
-/// The checksum after `old` at `offset` of the data has become `new` (RFC 1624).
+/// The checksum after `old` at `offset` of the data was replaced by `new` (RFC 1624).
 #[pyfunction]
 #[pyo3(signature = (checksum, offset, old, new, *, udp = false))]
 fn update(
@@ -47,7 +47,7 @@ fn update(
     let new = with_bytes(new, <[u8]>::to_vec)?;
     if old.len() != new.len() {
         let message =
-            format!("old has {} bytes and new has {}: they must have equally many", old.len(), new.len());
+            format!("old has {} bytes and new has {}: their lengths must be equal", old.len(), new.len());
         return Err(PyValueError::new_err(message));
     }
     let before = Checksum(checksum.to_be_bytes());
@@ -63,23 +63,23 @@ fn update(
 #[pyo3(signature = (buffer, /))]
 fn zero(buffer: &Bound<'_, PyAny>) -> PyResult<()> {
     with_writable(buffer, |dst, len| {
-        // SAFETY: writable for that many bytes, as `with_writable` says.
+        // SAFETY: writable for `len` bytes, by the contract of `with_writable`.
         unsafe { carryline::zero::fill_raw(dst, len) }
     })
 }
 
-/// Copies the data into a writable buffer of the same length. They may overlap.
+/// Copies the data to a writable buffer of the same length. They may overlap.
 #[pyfunction]
 #[pyo3(signature = (dst, src, /))]
 fn copy(dst: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<()> {
     with_copy(dst, src, |dst, src, len| {
-        // SAFETY: writable and readable for that many bytes, as `with_copy` says.
+        // SAFETY: writable and readable for `len` bytes, by the contract of `with_copy`.
         unsafe { carryline::copy::within_raw(dst, src, len) };
         Ok(())
     })
 }
 
-/// Copies the data into a writable buffer of the same length, which must not overlap, and returns its sum.
+/// Copies the data to a writable buffer of the same length, which must not overlap, and returns its sum.
 #[pyfunction]
 #[pyo3(signature = (dst, src, /))]
 fn copy_and_sum(dst: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<sum::Sum> {
@@ -87,7 +87,8 @@ fn copy_and_sum(dst: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<sum:
         if overlap(dst, src, len) {
             return Err(PyValueError::new_err("the buffers overlap"));
         }
-        // SAFETY: writable and readable for that many bytes, as `with_copy` says, and they do not overlap.
+        // SAFETY: writable and readable for `len` bytes, by the contract of `with_copy`, and they do not
+        // overlap.
         let (dst, src) =
             unsafe { (std::slice::from_raw_parts_mut(dst, len), std::slice::from_raw_parts(src, len)) };
         Ok(sum::Sum::from(carryline::checksum::Sum::new().copy_over(dst, src)))

@@ -8,17 +8,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::iter::once;
 
-/// What the checksum field of a received UDP datagram says. Only `INTACT` is true.
+/// The result of verifying a received UDP datagram. Only `INTACT` is true.
 #[pyclass(module = "carryline", eq, frozen, hash)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum UdpVerdict {
-    /// It is that of the datagram.
+    /// The datagram is intact.
     #[pyo3(name = "INTACT")]
     Intact,
-    /// There is none: fine over IPv4.
+    /// The datagram was sent without a checksum, which is valid over IPv4.
     #[pyo3(name = "ABSENT")]
     Absent,
-    /// It is another one, or the datagram is shorter than its header.
+    /// The datagram is damaged, or shorter than its header.
     #[pyo3(name = "DAMAGED")]
     Damaged,
 }
@@ -33,7 +33,7 @@ impl UdpVerdict {
 /// The checksum of a protocol with a pseudo-header.
 ///
 /// # Errors
-/// The message is longer than the pseudo-header can say.
+/// The message is longer than the pseudo-header can express.
 fn compute(
     addresses: Addresses,
     message: &Bound<'_, PyAny>,
@@ -46,24 +46,22 @@ fn compute(
     with_bytes(message, move |bytes| {
         let len = bytes.len();
         if len > longest {
-            let message = format!("{len} bytes: over {version} there are at most {longest}");
+            let message = format!("{len} bytes are too long: at most {longest} over {version}");
             return Err(PyValueError::new_err(message));
         }
         Ok(number(protocol(bytes)))
     })?
 }
 
-/// The checksum of an IPv4 header, over the number of bytes that it says it has.
+/// The checksum of an IPv4 header, over the number of bytes in its length field.
 #[pyfunction]
 #[pyo3(signature = (header, /))]
 pub(crate) fn ipv4(header: &Bound<'_, PyAny>) -> PyResult<u16> {
     with_bytes(header, |header| {
-        let said = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
-        if said < 20 || header.len() < said {
-            let message = format!(
-                "{} bytes whose header length says {said}: no IPv4 header is like this",
-                header.len()
-            );
+        let stated = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+        if stated < 20 || header.len() < stated {
+            let message =
+                format!("{} bytes with a header length of {stated}: not an IPv4 header", header.len());
             return Err(PyValueError::new_err(message));
         }
         Ok(number(checksum::ipv4_header(header)))
@@ -113,7 +111,7 @@ pub(crate) fn udp(
     compute(addresses, datagram, |datagram| checksum::udp(addresses, once(datagram)))
 }
 
-/// What the checksum of a received UDP datagram says.
+/// Whether a received UDP datagram is intact, damaged, or was sent without a checksum.
 #[pyfunction]
 #[pyo3(signature = (src, dst, datagram))]
 pub(crate) fn verify_udp(
@@ -143,11 +141,11 @@ pub(crate) fn verify_icmp(message: &Bound<'_, PyAny>) -> PyResult<bool> {
     with_bytes(message, |message| checksum::verify_icmp(once(message)))
 }
 
-/// Two addresses of IPv6.
+/// Two IPv6 addresses.
 fn v6(src: &Bound<'_, PyAny>, dst: &Bound<'_, PyAny>) -> PyResult<([u8; 16], [u8; 16])> {
     match addresses::pair(src, dst)? {
         Addresses::V6 { src, dst } => Ok((src, dst)),
-        Addresses::V4 { .. } => Err(PyValueError::new_err("ICMPv6 has addresses of IPv6")),
+        Addresses::V4 { .. } => Err(PyValueError::new_err("ICMPv6 requires IPv6 addresses")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `Sum`: a checksum in pieces.
+//! `Sum`: the checksum of data in pieces.
 
 use crate::addresses;
 use crate::buffers::with_bytes;
@@ -7,7 +7,7 @@ use carryline::checksum::{self, Addresses};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A sum in pieces of any length.
+/// A sum of data in pieces of any length.
 #[pyclass(module = "carryline", eq)]
 #[derive(Clone, PartialEq)]
 pub(crate) struct Sum(checksum::Sum);
@@ -20,7 +20,7 @@ impl From<checksum::Sum> for Sum {
 
 #[pymethods]
 impl Sum {
-    /// The sum of the data, or of nothing.
+    /// The sum of the data, or of no data.
     #[new]
     #[pyo3(signature = (data = None, /))]
     fn new(data: Option<&Bound<'_, PyAny>>) -> PyResult<Sum> {
@@ -28,7 +28,7 @@ impl Sum {
         data.map_or(Ok(Sum(sum)), |data| with_bytes(data, |data| Sum(sum.add(data))))
     }
 
-    /// The sum of the pseudo-header in front of a TCP segment, a UDP datagram or an ICMPv6 message of `length` bytes.
+    /// The sum of the pseudo-header for a TCP segment, UDP datagram or ICMPv6 message of `length` bytes.
     #[staticmethod]
     #[pyo3(signature = (src, dst, protocol, length))]
     fn pseudo_header(
@@ -48,18 +48,18 @@ impl Sum {
         }
     }
 
-    /// Adds the data after what was added before, and returns this sum.
+    /// Adds the data after the data added so far, and returns this sum.
     #[pyo3(signature = (data, /))]
     fn add<'py>(slf: Bound<'py, Sum>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Sum>> {
-        // Summed by itself: other threads may use this sum meanwhile.
-        let behind = with_bytes(data, |data| checksum::Sum::new().add(data))?;
+        // Summed separately: other threads may use this sum meanwhile.
+        let next = with_bytes(data, |data| checksum::Sum::new().add(data))?;
         let mut sum = slf.try_borrow_mut()?;
-        sum.0 = sum.0.combine(behind);
+        sum.0 = sum.0.combine(next);
         drop(sum);
         Ok(slf)
     }
 
-    /// Adds so many zero bytes, and returns this sum.
+    /// Adds `length` zero bytes, and returns this sum.
     #[pyo3(signature = (length, /))]
     fn add_zeros(slf: Bound<'_, Sum>, length: usize) -> PyResult<Bound<'_, Sum>> {
         let mut sum = slf.try_borrow_mut()?;
@@ -68,17 +68,17 @@ impl Sum {
         Ok(slf)
     }
 
-    /// Adds what another sum was made of, and returns this sum.
-    #[pyo3(signature = (behind, /))]
-    fn combine<'py>(slf: Bound<'py, Sum>, behind: Bound<'py, Sum>) -> PyResult<Bound<'py, Sum>> {
-        let behind = behind.try_borrow()?.0;
+    /// Adds the data of another sum after the data added so far, and returns this sum.
+    #[pyo3(signature = (next, /))]
+    fn combine<'py>(slf: Bound<'py, Sum>, next: Bound<'py, Sum>) -> PyResult<Bound<'py, Sum>> {
+        let next = next.try_borrow()?.0;
         let mut sum = slf.try_borrow_mut()?;
-        sum.0 = sum.0.combine(behind);
+        sum.0 = sum.0.combine(next);
         drop(sum);
         Ok(slf)
     }
 
-    /// A sum of the same data.
+    /// A copy of the sum.
     fn copy(&self) -> Sum {
         self.clone()
     }
@@ -93,12 +93,12 @@ impl Sum {
         number(self.0.finish_udp())
     }
 
-    /// Whether what was summed, checksum field and pseudo-header included, is intact.
+    /// Whether the data, including checksum field and pseudo-header, is intact.
     fn verify(&self) -> bool {
         self.0.verify()
     }
 
-    /// The folded sum, not complemented: what a network card that completes the checksum expects in the field.
+    /// The folded sum, not complemented: the field value for checksum offload to a network card.
     fn folded(&self) -> u16 {
         u16::from_be_bytes(self.0.offload_seed())
     }

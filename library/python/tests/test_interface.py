@@ -1,4 +1,4 @@
-"""What the functions take and refuse, and what runs while they work."""
+"""The arguments that functions accept and reject, and the release of the interpreter's lock."""
 
 import array
 import ast
@@ -15,7 +15,7 @@ import pytest
 RFC_1071 = bytes.fromhex("0001f203f4f5f6f7")
 
 
-def test_whatever_has_a_buffer_is_data():
+def test_any_buffer_is_data():
     with mmap.mmap(-1, len(RFC_1071)) as mapped:
         mapped[:] = RFC_1071
         words = array.array("H", RFC_1071)
@@ -24,24 +24,24 @@ def test_whatever_has_a_buffer_is_data():
             assert carryline.Sum(data).checksum() == 0x220D
 
 
-def test_parts_at_odd_places_are_data():
+def test_slices_at_odd_offsets_are_data():
     data = bytearray(b"?" + RFC_1071 + b"?")
     assert carryline.checksum(memoryview(data)[1:-1]) == 0x220D
 
 
 @pytest.mark.parametrize("data", [b"", bytearray(), memoryview(b""), array.array("I")])
-def test_nothing_is_data_too(data):
+def test_empty_buffers_are_data(data):
     assert carryline.checksum(data) == 0xFFFF
     assert carryline.Sum(data) == carryline.Sum()
 
 
 @pytest.mark.parametrize("data", ["text", 7, None, [1, 2], object()])
-def test_what_has_no_buffer_is_a_type_error(data):
+def test_objects_without_a_buffer_are_type_errors(data):
     with pytest.raises(TypeError):
         carryline.checksum(data)
 
 
-def test_buffers_with_gaps_are_refused():
+def test_non_contiguous_buffers_are_rejected():
     with pytest.raises(BufferError, match="contiguous"):
         carryline.checksum(memoryview(RFC_1071)[::2])
 
@@ -63,34 +63,34 @@ def test_writable_buffers():
 
 
 @pytest.mark.parametrize("call", [carryline.zero, lambda to: carryline.copy(to, RFC_1071)])
-def test_what_is_read_only_is_not_written_to(call):
+def test_read_only_buffers_are_rejected(call):
     data = bytes(8)
     with pytest.raises(BufferError, match="read-only"):
         call(data)
     assert data == bytes(8)
 
 
-def test_lengths_that_differ_are_named():
+def test_different_lengths_are_rejected():
     with pytest.raises(ValueError, match="dst has 3 bytes and src has 8"):
         carryline.copy(bytearray(3), RFC_1071)
     with pytest.raises(ValueError, match="old has 2 bytes and new has 1"):
         carryline.update(7, 0, b"ab", b"c")
 
 
-def test_addresses_that_are_none_are_named():
+def test_invalid_addresses_are_rejected():
     for wrong, error, words in [
-        ("192.0.2", ValueError, "'192.0.2' is no IP address"),
+        ("192.0.2", ValueError, "'192.0.2' is not an IP address"),
         (b"abc", ValueError, "4 or 16 bytes, not 3"),
         (7, TypeError, "not <class 'int'>"),
-        ("2001:db8::1", ValueError, "two versions"),
+        ("2001:db8::1", ValueError, "different IP versions"),
     ]:
         with pytest.raises(error, match=words):
             carryline.tcp("192.0.2.1", wrong, bytes(20))
-    with pytest.raises(ValueError, match="addresses of IPv6"):
+    with pytest.raises(ValueError, match="requires IPv6"):
         carryline.icmpv6("192.0.2.1", "192.0.2.2", bytes(8))
 
 
-def test_what_fits_into_no_packet_is_a_value_error():
+def test_values_that_fit_into_no_packet_are_rejected():
     for function in (carryline.tcp, carryline.udp):
         with pytest.raises(ValueError, match="65536 bytes"):
             function("192.0.2.1", "192.0.2.2", bytes(65536))
@@ -106,12 +106,12 @@ def test_what_fits_into_no_packet_is_a_value_error():
             carryline.update(number, 0, b"a", b"b")
 
 
-def test_only_an_intact_datagram_is_true():
+def test_only_the_intact_verdict_is_true():
     verdicts = carryline.UdpVerdict
     assert [bool(verdict) for verdict in (verdicts.INTACT, verdicts.ABSENT, verdicts.DAMAGED)] == [True, False, False]
 
 
-def test_a_sum_is_changed_in_place_and_copied():
+def test_sums_change_in_place_and_can_be_copied():
     total = carryline.Sum(b"odd")
     other = total.copy()
     assert total.add(b"more") is total
@@ -124,7 +124,7 @@ def test_a_sum_is_changed_in_place_and_copied():
 
 
 def other_thread_runs_during(call):
-    """Whether a thread that waits for the interpreter's lock gets it during the call, and not only after it."""
+    """Whether a thread that waits for the interpreter's lock gets it during the call rather than after it."""
     wait, ran = threading.Lock(), False
 
     def other():
@@ -135,7 +135,7 @@ def other_thread_runs_during(call):
     wait.acquire()
     thread = threading.Thread(target=other)
     thread.start()
-    # No thread is asked to give the lock up: it goes over only where a call releases it.
+    # The interpreter never asks a thread to yield the lock: another thread gets it only if a call releases it.
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e6)
     try:
@@ -148,7 +148,7 @@ def other_thread_runs_during(call):
 
 
 @pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no lock")
-def test_the_lock_is_released_for_large_buffers_alone():
+def test_the_lock_is_released_only_for_large_buffers():
     large, small = bytearray(64 << 20), bytearray(60 << 10)
     calls = [
         lambda data: carryline.checksum(data),
@@ -158,12 +158,12 @@ def test_the_lock_is_released_for_large_buffers_alone():
         lambda data: carryline.copy(data, memoryview(data)),
     ]
     for call in calls:
-        # The other thread may be late, but not every time.
+        # The other thread may wake too late, but not every time.
         assert any(other_thread_runs_during(lambda: call(large)) for _ in range(1000))
         assert not any(other_thread_runs_during(lambda: call(small)) for _ in range(20))
 
 
-def test_sums_of_many_threads_lose_nothing():
+def test_concurrent_additions_are_not_lost():
     total, data = carryline.Sum(), b"\x00\x01" * (64 << 10)
     threads = [threading.Thread(target=total.add, args=(data,)) for _ in range(16)]
     for thread in threads:
@@ -183,7 +183,7 @@ def parameters(function):
     return [name for name in names if name not in ("self", "cls")]
 
 
-def test_the_stub_describes_what_is_there():
+def test_the_stub_matches_the_module():
     assert (importlib.resources.files("carryline") / "py.typed").is_file()
     described = {}
     for node in stub().body:
@@ -206,6 +206,6 @@ def test_the_stub_describes_what_is_there():
             assert inspect.getdoc(function).splitlines()[0] == ast.get_docstring(described_by).splitlines()[0]
 
 
-def test_the_example_of_the_readme():
+def test_the_readme_example_runs():
     readme = (pathlib.Path(__file__).resolve().parents[1] / "README.md").read_text()
     exec(readme.split("```python\n")[1].split("```")[0], {})

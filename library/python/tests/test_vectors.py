@@ -8,7 +8,7 @@ import carryline
 import pytest
 
 VECTORS = pathlib.Path(__file__).resolve().parents[3] / "vectors"
-# Longer data goes through a buffer of about this length again and again.
+# Longer data is passed in repeated buffers of about this length.
 LONGEST = 64 << 20
 
 
@@ -57,17 +57,17 @@ def test_sums(case):
 
 @pytest.mark.parametrize("case", cases("segments"))
 def test_segments(case):
-    one, combined = carryline.Sum(), carryline.Sum()
+    total, combined = carryline.Sum(), carryline.Sum()
     for segment in case["segments"]:
         alone = carryline.Sum()
         for piece in pieces(segment):
-            one.add(piece)
+            total.add(piece)
             alone.add(piece)
         combined.combine(alone)
-    assert one == combined
-    assert one.folded() == number(case["sum"])
-    assert one.checksum() == number(case["checksum"])
-    assert one.udp_checksum() == number(case["udp_checksum"])
+    assert total == combined
+    assert total.folded() == number(case["sum"])
+    assert total.checksum() == number(case["checksum"])
+    assert total.udp_checksum() == number(case["udp_checksum"])
 
 
 @pytest.mark.parametrize("case", cases("updates"))

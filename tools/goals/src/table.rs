@@ -155,7 +155,8 @@ pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
 #[must_use]
 pub fn worst_sizes(results: &Results, style: Style) -> String {
     let mut out = String::new();
-    for goal in results.goals.iter().filter(|goal| goal.kind == OpponentKind::Sizes && !goal.cells.is_empty()) {
+    for goal in results.goals.iter().filter(|goal| goal.kind == OpponentKind::Sizes && !goal.cells.is_empty())
+    {
         let _ = writeln!(
             out,
             "\n{}, {}: {} of {} sizes over 5 % behind the best peer; the worst {}:",

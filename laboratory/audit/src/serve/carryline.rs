@@ -5,7 +5,7 @@ use crate::wire::{Hello, Packet, Protocol, Reply, Request, Rule};
 use carryline::checksum::{self, Addresses, Checksum, Sum, UdpVerdict};
 use std::net::IpAddr;
 
-/// The library's public functions.
+/// The public functions of the library.
 pub struct Carryline;
 
 impl Adapter for Carryline {

@@ -6,7 +6,7 @@ use ::etherparse::checksum::Sum16BitWords;
 use ::etherparse::{Icmpv4Slice, Icmpv6Slice, Ipv4HeaderSlice, TcpSlice, UdpHeader};
 use std::net::IpAddr;
 
-/// Its headers.
+/// Its headers and slices.
 pub struct Etherparse;
 
 impl Adapter for Etherparse {
@@ -15,7 +15,7 @@ impl Adapter for Etherparse {
     }
 
     fn answer(&mut self, request: &Request) -> Reply {
-        // Native byte order: as it stands in memory.
+        // In native byte order, as in memory.
         let field = |sum: Sum16BitWords| Reply::Field(sum.ones_complement().to_ne_bytes());
         match request {
             Request::Sum(data) => field(Sum16BitWords::new().add_slice(&data.bytes())),

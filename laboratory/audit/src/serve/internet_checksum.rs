@@ -28,7 +28,7 @@ impl Adapter for InternetChecksum {
                 sum.add_bytes(&data.bytes());
                 Reply::Field(sum.checksum())
             }
-            // As documented: an even offset, equally many bytes, and an odd number of them only at the end.
+            // Documented limits: an even offset, equal lengths, and an odd length only at the end.
             Request::Update { rule: Rule::Internet, checksum, offset, old, new }
                 if offset.is_multiple_of(2) && old.len() == new.len() && old.len().is_multiple_of(2) =>
             {

@@ -1,4 +1,5 @@
-//! A shared library's symbol, called in a form. It may crash: this process is there for that.
+//! A symbol of a shared library, called in a form. It may crash, which is why it runs in a process of its
+//! own.
 
 use super::Adapter;
 use crate::wire::{Hello, Reply, Request, Rule};
@@ -6,21 +7,21 @@ use carryline_verification::forms::{Bound, Form};
 use carryline_verification::plugin::{self, PluginError};
 use std::path::Path;
 
-/// Why a symbol cannot be asked.
+/// The reason a symbol cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// The file cannot be loaded.
     #[error(transparent)]
     File(#[from] PluginError),
-    /// It has no such symbol.
+    /// The file does not have the symbol.
     #[error("{file} has no symbol '{symbol}'")]
     NoSymbol {
         /// The file.
         file: String,
-        /// What was looked for.
+        /// The symbol.
         symbol: String,
     },
-    /// There is no such form.
+    /// The form does not exist.
     #[error("unknown form '{0}'")]
     Form(String),
 }
@@ -31,13 +32,13 @@ struct Object {
     symbol: String,
 }
 
-/// Loads the file and finds the symbol.
+/// Loads the file and looks up the symbol.
 pub fn load(file: &str, symbol: &str, form: &str) -> Result<Box<dyn Adapter>, ObjectError> {
     let form = Form::from_name(form).ok_or_else(|| ObjectError::Form(form.to_owned()))?;
     let library = plugin::open_library(Path::new(file))?;
     let address = plugin::address(&library, symbol)
         .map_err(|_| ObjectError::NoSymbol { file: file.to_owned(), symbol: symbol.to_owned() })?;
-    // Its code is needed as long as this process lives.
+    // The code must stay loaded as long as this process lives.
     std::mem::forget(library);
     Ok(Box::new(Object { bound: Bound::new(address, form), form, symbol: symbol.to_owned() }))
 }
@@ -46,14 +47,13 @@ impl Object {
     fn sum(&self, data: &[u8], seed: u32) -> Reply {
         let mut copied =
             if self.form.copies() { vec![!data.first().unwrap_or(&0); data.len()] } else { Vec::new() };
-        // SAFETY: buffers of this length; that the symbol has the form is being tried, in a process of its own.
+        // SAFETY: the buffers have this length; whether the symbol has the form is tried in a process of its
+        // own.
         let sum = unsafe { self.bound.sum(copied.as_mut_ptr(), data.as_ptr(), data.len(), seed) };
         if self.form.copies() && copied != data {
-            return Reply::Error("it copied other bytes than the source's".to_owned());
+            return Reply::Error("the copy differs from the source".to_owned());
         }
-        let once = (sum & 0xffff) + (sum >> 16);
-        let folded = ((once & 0xffff) + (once >> 16)) as u16;
-        Reply::Field((!folded).to_ne_bytes())
+        Reply::Field((!::carryline::checksum::fold(sum)).to_ne_bytes())
     }
 }
 
@@ -70,7 +70,7 @@ impl Adapter for Object {
                 if !offset.is_multiple_of(2) {
                     return Reply::Unsupported;
                 }
-                // SAFETY: that the symbol has the form is being tried, in a process of its own.
+                // SAFETY: whether the symbol has the form is tried in a process of its own.
                 Reply::Field(unsafe { self.bound.update(*checksum, old, new) })
             }
             _ if self.form.updates() => Reply::Unsupported,
@@ -81,7 +81,8 @@ impl Adapter for Object {
             Request::Pieces(pieces) => {
                 let pieces: Vec<Vec<u8>> = pieces.iter().map(crate::wire::Data::bytes).collect();
                 let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
-                // SAFETY: pieces that live through the call; the form is being tried.
+                // SAFETY: the pieces live through the call; whether the symbol has the form is tried in a
+                // process of its own.
                 unsafe { self.bound.sum_pieces(&pieces) }
                     .map_or(Reply::Unsupported, |sum| Reply::Field((!sum).to_ne_bytes()))
             }

@@ -1,4 +1,4 @@
-//! pnet_packet: `util::checksum`, and the functions of its protocols.
+//! pnet_packet: `util::checksum`, and the checksums of its protocols.
 
 use super::{Adapter, hello};
 use crate::wire::{Hello, Packet, Protocol, Reply, Request};
@@ -20,7 +20,7 @@ impl Adapter for Pnet {
 
     fn answer(&mut self, request: &Request) -> Reply {
         match request {
-            // A word that is left out beyond the data leaves out nothing.
+            // Skipping a word beyond the data skips nothing.
             Request::Sum(data) => Reply::Field(util::checksum(&data.bytes(), usize::MAX).to_be_bytes()),
             Request::Packet(packet) => of_packet(packet),
             _ => Reply::Unsupported,

@@ -1,4 +1,4 @@
-//! s2n-quic: `inet::checksum`, which is made for UDP and answers `ffff` where the complement is `0000`.
+//! s2n-quic: `inet::checksum`, which is for UDP and returns `ffff` if the complement is `0000`.
 
 use super::{Adapter, hello};
 use crate::wire::{Data, Hello, Reply, Request};

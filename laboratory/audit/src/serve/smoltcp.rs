@@ -1,4 +1,4 @@
-//! The smoltcp network stack: `wire::checksum`, and `fill_checksum` and `verify_checksum` of its packets.
+//! smoltcp: `wire::checksum`, and `fill_checksum` and `verify_checksum` of its packets.
 
 use super::{Adapter, field_at, hello};
 use crate::wire::{Hello, Packet, Protocol, Reply, Request};
@@ -18,7 +18,7 @@ impl Adapter for Smoltcp {
     fn answer(&mut self, request: &Request) -> Reply {
         match request {
             Request::Sum(data) => Reply::Field((!checksum::data(&data.bytes())).to_be_bytes()),
-            // As it adds a pseudo-header and a payload.
+            // As it combines a pseudo-header and a payload.
             Request::Onto { sum, data } => {
                 let sums = [u16::from_be_bytes(*sum), checksum::data(&data.bytes())];
                 Reply::Field((!checksum::combine(&sums)).to_be_bytes())
@@ -45,13 +45,13 @@ fn address(address: &IpAddr) -> IpAddress {
     }
 }
 
-/// The header alone, if it is all there.
+/// The header, if it is complete.
 fn header(bytes: &[u8]) -> Option<&[u8]> {
     let header_bytes = usize::from(bytes.first()? & 15) * 4;
     (bytes[0] >> 4 == 4 && header_bytes >= 20).then(|| bytes.get(..header_bytes)).flatten()
 }
 
-/// What it sends; `None` where it refuses the packet.
+/// The checksum that it sends; `None` if it rejects the packet.
 fn filled(packet: &Packet) -> Option<Reply> {
     let mut bytes = packet.bytes.clone();
     let addresses =
@@ -82,8 +82,8 @@ fn filled(packet: &Packet) -> Option<Reply> {
     })
 }
 
-/// Its verdict; `None` where it refuses the packet. Of UDP it says only that nothing is wrong, so that a field of zero, for
-/// which it says so too, is told here.
+/// Its verdict; `None` if it rejects the packet. For UDP, `verify_checksum` also returns true if the checksum
+/// is zero, so that case is distinguished here.
 fn verified(packet: &Packet) -> Option<Reply> {
     let bytes = packet.bytes.as_slice();
     let addresses =

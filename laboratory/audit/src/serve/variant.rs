@@ -1,4 +1,4 @@
-//! A checksum of the collection, by its C form.
+//! A checksum variant, called through its C interface.
 
 use super::Adapter;
 use crate::wire::{Hello, Reply, Request};
@@ -9,7 +9,7 @@ struct OfVariant {
     routine: ChecksumFn,
 }
 
-/// The adapter of the checksum of that name.
+/// The adapter of the variant called `name`.
 pub fn find(name: &str) -> Option<Box<dyn Adapter>> {
     let variant = carryline_variants::find(Family::Checksum, name).filter(|variant| variant.runs_here())?;
     match variant.routine {
@@ -37,11 +37,9 @@ impl Adapter for OfVariant {
         if !self.variant.lengths.contains(data.len()) || self.variant.lengths.seed(seed) != seed {
             return Reply::Unsupported;
         }
-        // SAFETY: a buffer's pointer and length; the variant supports the length and the seed, and the CPU has what it
-        // needs.
+        // SAFETY: a buffer with its length; the variant supports the length and the seed, and the CPU the
+        // instructions.
         let sum = unsafe { (self.routine)(data.as_ptr(), data.len(), seed) };
-        let once = (sum & 0xffff) + (sum >> 16);
-        let folded = ((once & 0xffff) + (once >> 16)) as u16;
-        Reply::Field((!folded).to_ne_bytes())
+        Reply::Field((!::carryline::checksum::fold(sum)).to_ne_bytes())
     }
 }

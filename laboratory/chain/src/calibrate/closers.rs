@@ -1,39 +1,41 @@
-//! The instructions that lead a chain from the output of the one under test back to its input.
+//! Closers: instructions that lead a chain from the output of the instruction under test back to its input.
 //!
-//! A latency from one register to another of its kind needs none: the output of one is the input of the next. Between
-//! kinds (general, vector and mask registers, flags, an address, memory) the way back takes some; each is timed by
-//! itself, and taken off:
+//! A latency between registers of the same kind needs none: the output of one link is the input of the next.
+//! Between kinds (general, vector and mask registers, flags, an address, memory) the way back takes closers,
+//! each of which is timed by itself and subtracted:
 //!
-//! | from -> to | closer | its latency |
+//! | from -> to | closer | latency |
 //! | --- | --- | --- |
 //! | general -> another general | `lea r, [r + zero]` | measured |
 //! | general -> address | `and r, zero`; `or r, base` | measured |
-//! | general -> flags | `cmp` | that of `add`, the unit: both come from one operation |
-//! | flags -> general | `cmov` on a flag that the instruction writes | with `cmp` in a circle, less the unit |
+//! | general -> flags | `cmp` | that of `add`, the unit: both are results of one operation |
+//! | flags -> general | `cmov` on a flag that the instruction writes | that of a round trip with `cmp`, less the unit |
 //! | general <-> vector | `vmovq` | half of the round trip |
 //! | general <-> mask | `kmovq` | half of the round trip |
-//! | memory -> register | the plain load through another base register | 0: forwarding is charged to the store |
-//! | register -> memory | the plain store | with that load in a circle |
+//! | memory -> register | the plain load through another base register | 0: forwarding counts towards the store |
+//! | register -> memory | the plain store | that of a round trip with that load |
 //!
-//! Only circles can be timed, so how a round trip is divided is a convention. It does not matter to a path from general
-//! register to general register, which crosses every border as often in one direction as in the other.
+//! Only round trips can be timed, so their division is a convention. It does not affect paths from a
+//! general register to a general register, which cross each border equally often in both directions.
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
-/// General register of the chain.
+/// The general register of the chain.
 pub(super) const HUB: Register = Register::RBX;
-/// Always zero; the address of the buffer; always the same.
+/// Always zero.
 pub(super) const ZERO: Register = Register::R13;
+/// The address of the buffer.
 pub(super) const BUFFER: Register = Register::R14;
-/// The same address in another register: some CPUs hand a stored value to a load by the names of its registers, without
-/// any forwarding; a store here and its load there defeat that.
+/// The address of the buffer in another register. Some CPUs match loads with stores by the names of the
+/// registers and bypass forwarding; a store through one register and the load through the other prevent that.
 pub(super) const BUFFER_AGAIN: Register = Register::R12;
+/// Never changes.
 pub(super) const CONSTANT: Register = Register::R10;
-/// The loop counters: the first leaves flags alone, the second leaves `cl` alone.
+/// The loop counters: the first preserves flags, the second preserves `cl`.
 pub(super) const COUNTER: Register = Register::RCX;
 pub(super) const OTHER_COUNTER: Register = Register::R15;
 
-/// Something whose latency is known, or found out first.
+/// An instruction whose latency is known or measured first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) enum Closer {
     /// `lea r, [r + r]`.
@@ -42,17 +44,17 @@ pub(super) enum Closer {
     And,
     /// `or r, r`.
     Or,
-    /// `cmp r, r`, register to flags: the unit.
+    /// `cmp r, r`, from register to flags: the unit.
     Compare,
-    /// `cmov` on such a flag, flags to register.
+    /// `cmov` on a flag, from flags to register.
     Select(Flag),
-    /// `vmovq`, either way.
+    /// `vmovq` in either direction.
     Vector,
-    /// `kmovq`, either way.
+    /// `kmovq` in either direction.
     Mask,
-    /// A plain store of the given number of bits from a general register.
+    /// A plain store of this many bits from a general register.
     Store(u16),
-    /// The same from a vector register.
+    /// A plain store of this many bits from a vector register.
     VectorStore(u16),
 }
 
@@ -65,8 +67,8 @@ pub(super) enum Flag {
     Sign,
 }
 
-/// The circle that tells a closer's latency.
-pub(super) fn circle(closer: Closer) -> Option<Vec<Instruction>> {
+/// The round trip from which a closer's latency is measured.
+pub(super) fn round_trip(closer: Closer) -> Option<Vec<Instruction>> {
     let instructions = match closer {
         Closer::Compare => return None,
         Closer::Lea => vec![lea(HUB, HUB)],
@@ -84,16 +86,16 @@ pub(super) fn circle(closer: Closer) -> Option<Vec<Instruction>> {
 }
 
 impl Closer {
-    /// How many times its circle holds it.
+    /// How often the closer occurs in its round trip.
     pub fn times(self) -> f64 {
         if matches!(self, Closer::Vector | Closer::Mask) { 2.0 } else { 1.0 }
     }
 }
 
-// Closers, written with codes that every encoder accepts for the registers used here.
+// The instructions, in codes that every encoder accepts for the registers used here.
 
 pub(super) fn create(instruction: Result<Instruction, iced_x86::IcedError>) -> Instruction {
-    // An invalid one does not assemble, and its chain is then left out with the assembler's reason.
+    // An invalid instruction does not assemble; its chain is then left out with the assembler's reason.
     instruction.unwrap_or_default()
 }
 
@@ -143,18 +145,18 @@ pub(super) fn from_mask(to: Register, from: Register) -> Instruction {
     general(Code::VEX_Kmovq_r64_kr, to, from)
 }
 
-/// Where closers load and store.
+/// The memory operand of closers.
 fn buffer() -> MemoryOperand {
     MemoryOperand::with_base(BUFFER_AGAIN)
 }
 
-/// The same at the same address, through the other register.
+/// The instruction with the same address in the other register.
 fn elsewhere(mut instruction: Instruction) -> Instruction {
     instruction.set_memory_base(BUFFER);
     instruction
 }
 
-/// The plain load of the given number of bits into a whole general register.
+/// The plain load of this many bits into a general register.
 pub(super) fn load(to: Register, bits: u16) -> Option<Instruction> {
     let low = Register::EAX + to.number() as u32;
     let (code, to) = match bits {
@@ -167,7 +169,7 @@ pub(super) fn load(to: Register, bits: u16) -> Option<Instruction> {
     Instruction::with2(code, to, buffer()).ok()
 }
 
-/// The plain store of the given number of bits of a general register.
+/// The plain store of this many bits from a general register.
 pub(super) fn store(from: Register, bits: u16) -> Option<Instruction> {
     let number = from.number() as u32;
     let low = if number < 4 { Register::AL + number } else { Register::SPL + (number - 4) };

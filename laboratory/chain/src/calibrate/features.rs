@@ -1,9 +1,9 @@
-//! Which instructions this machine has.
+//! Detects the instructions that this machine supports.
 
 use iced_x86::{CpuidFeature, Instruction};
 use std::arch::is_x86_feature_detected as has;
 
-/// True if the CPU and the operating system let this instruction run. What is not on the list is not known to.
+/// True if the CPU and the operating system support the instruction. Unlisted features count as unsupported.
 pub(super) fn runs(instruction: &Instruction) -> bool {
     instruction.cpuid_features().iter().all(|feature| runs_feature(*feature))
 }
@@ -11,7 +11,7 @@ pub(super) fn runs(instruction: &Instruction) -> bool {
 fn runs_feature(feature: CpuidFeature) -> bool {
     use CpuidFeature as F;
     match feature {
-        // Every x86-64 CPU.
+        // Supported by every x86-64 CPU.
         F::INTEL8086
         | F::INTEL186
         | F::INTEL286

@@ -1,12 +1,12 @@
-//! From a form to an instruction of that form, with registers of our choice.
+//! Creates an instruction of a given form with chosen registers.
 //!
-//! A form names no encoding, so every code of its mnemonic is tried until one encodes, and decodes to the same form with
-//! the same registers.
+//! A form does not determine the encoding: every code of its mnemonic is tried until one encodes and decodes
+//! to the same form with the same registers.
 
 use crate::form::{Form, Masking, Operand};
 use iced_x86::{Code, Decoder, DecoderOptions, Encoder, Instruction, OpKind, Register};
 
-/// An immediate that is no zero and, as a count, not the one that has an encoding of its own.
+/// An immediate that is neither zero nor one, because shifts by one have their own encoding.
 const IMMEDIATE: i64 = 3;
 
 const IMMEDIATE_KINDS: [OpKind; 8] = [
@@ -20,20 +20,20 @@ const IMMEDIATE_KINDS: [OpKind; 8] = [
     OpKind::Immediate64,
 ];
 
-/// What fills the places of a form.
+/// The registers for a form.
 #[derive(Clone, Debug)]
 pub(super) struct Filling {
-    /// By operand, the full register; ignored where the operand is none.
+    /// The full register of each operand; ignored for operands that are not registers.
     pub registers: Vec<Register>,
-    /// The base of a memory operand or of an address that `lea` computes.
+    /// The base of a memory operand or of an address computed by `lea`.
     pub base: Register,
-    /// The index of such an address, if its form has one.
+    /// The index of such an address, if the form has one.
     pub index: Register,
     /// The mask of a masked instruction.
     pub mask: Register,
 }
 
-/// An instruction of that form; `None` where no encoding has these registers.
+/// An instruction of the form; `None` if no encoding takes these registers.
 pub(super) fn of(form: &Form, filling: &Filling) -> Option<Instruction> {
     let codes = Code::values().filter(|code| code.mnemonic() == form.mnemonic);
     let mut ways = codes.flat_map(|code| IMMEDIATE_KINDS.map(|kind| (code, kind)));
@@ -42,7 +42,7 @@ pub(super) fn of(form: &Form, filling: &Filling) -> Option<Instruction> {
     })
 }
 
-/// One way to encode it: with this code, this kind of immediate, and one element of memory for all or a whole vector.
+/// Tries one encoding: this code, this kind of immediate, and a memory operand that is broadcast or not.
 fn attempt(
     code: Code,
     immediate: OpKind,
@@ -80,7 +80,7 @@ fn attempt(
                     instruction.set_memory_index_scale(if scaled { 2 } else { 1 });
                 }
                 let displacement = if displaced { 16 } else { 0 };
-                // Without a base, the encoding has four bytes for it.
+                // Without a base, the displacement is encoded in four bytes.
                 let bytes = if registers == 1 && scaled { 4 } else { u32::from(displaced) };
                 instruction.set_memory_displacement64(displacement);
                 instruction.set_memory_displ_size(bytes);
@@ -101,7 +101,7 @@ fn attempt(
         instruction.set_op_mask(filling.mask);
         instruction.set_zeroing_masking(form.masking == Masking::Zeroing);
     }
-    let decoded = again(&instruction)?;
+    let decoded = decoded_again(&instruction)?;
     let same = |place: usize| {
         let place = place as u32;
         instruction.op_kind(place) != OpKind::Register
@@ -110,8 +110,8 @@ fn attempt(
     (Form::of(&decoded) == *form && (0..form.operands.len()).all(same)).then_some(decoded)
 }
 
-/// What a decoder makes of the encoded instruction.
-fn again(instruction: &Instruction) -> Option<Instruction> {
+/// The instruction after encoding and decoding.
+fn decoded_again(instruction: &Instruction) -> Option<Instruction> {
     let mut encoder = Encoder::new(64);
     encoder.encode(instruction, 0).ok()?;
     let bytes = encoder.take_buffer();
@@ -119,14 +119,14 @@ fn again(instruction: &Instruction) -> Option<Instruction> {
     (!decoded.is_invalid() && decoded.len() == bytes.len()).then_some(decoded)
 }
 
-/// The part of a full register that such an operand is; `None` if it is not a register.
+/// The part of a full register that the operand denotes; `None` if it is not a register.
 fn register(operand: Operand, full: Register) -> Option<Register> {
     let number = full.number() as u32;
     Some(match operand {
         Operand::General(64) => full,
         Operand::General(32) => Register::EAX + number,
         Operand::General(16) => Register::AX + number,
-        // The numbers of AH to BH stand between those of BL and SPL.
+        // The numbers of AH to BH come between those of BL and SPL.
         Operand::General(8) if number < 4 => Register::AL + number,
         Operand::General(8) => Register::SPL + (number - 4),
         Operand::HighByte if number < 4 => Register::AH + number,
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_made_again_with_other_registers() {
+    fn forms_are_recreated_with_other_registers() {
         let filling = Filling {
             registers: vec![Register::RBX, Register::RBP, Register::R8],
             base: Register::R14,

@@ -1,4 +1,4 @@
-//! The latencies that a piece of code is made of: every way from an input to an output of each of its instructions.
+//! The latencies needed for a piece of code: every path from an input to an output of its instructions.
 
 use crate::class::{self, Class};
 use crate::decode::Function;
@@ -8,8 +8,8 @@ use crate::table::HighBytes;
 use iced_x86::Register;
 use std::collections::BTreeSet;
 
-/// Every key of a function's instructions, except unused ones: idioms, eliminated moves, instructions whose time is
-/// not modelled or that do no work (`vzeroupper`), and what only moves the stack pointer.
+/// The keys of a function's instructions, except unused ones: idioms, eliminated moves, instructions that are
+/// not modelled or do no work (`vzeroupper`), and updates of the stack pointer.
 #[must_use]
 pub fn of_function(function: &Function, high_bytes: HighBytes) -> BTreeSet<Key> {
     let mut reader = Reader::new(high_bytes);

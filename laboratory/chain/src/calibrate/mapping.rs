@@ -1,4 +1,4 @@
-//! Memory that holds code: written first, then made executable and no longer writable. Never both at once.
+//! Memory for code: first written, then made executable, never writable and executable at once.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ffi::c_void;
@@ -12,10 +12,10 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Maps a copy of the code, executable.
+    /// Maps an executable copy of the code.
     ///
     /// # Errors
-    /// What the kernel answers where it has no memory, or where executable memory is forbidden.
+    /// The kernel's error if there is no memory, or if executable memory is forbidden.
     pub fn new(code: &[u8]) -> Result<Mapping, rustix::io::Errno> {
         let len = code.len().max(1).next_multiple_of(rustix::param::page_size());
         // SAFETY: a fresh private mapping at an address of the kernel's choice touches no existing memory.
@@ -26,12 +26,12 @@ impl Mapping {
         let mapping = Mapping { start, len };
         // SAFETY: the mapping is writable, at least as long as the code, and new, so the two do not overlap.
         unsafe { start.copy_from_nonoverlapping(NonNull::from(code).cast(), code.len()) };
-        // SAFETY: the whole of the mapping just made, which nothing else knows; nothing writes to it from here on.
+        // SAFETY: this is the whole new mapping, to which there is no other pointer and no later write.
         unsafe { mprotect(start.as_ptr().cast::<c_void>(), len, MprotectFlags::READ | MprotectFlags::EXEC) }?;
         Ok(mapping)
     }
 
-    /// The address of the code's byte at an offset.
+    /// The address of the byte of code at `offset`.
     pub fn at(&self, offset: usize) -> *const u8 {
         debug_assert!(offset < self.len);
         self.start.as_ptr().wrapping_add(offset)

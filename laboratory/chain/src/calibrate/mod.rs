@@ -1,18 +1,18 @@
-//! Latencies measured on this machine: dependent chains, assembled at run time.
+//! Latencies measured on this machine with dependent chains, which are assembled at run time.
 //!
-//! For every [`Key`] a loop is assembled whose links wait for each other through that key's input and output (a way back is
-//! found by `closers`), and timed against a chain of dependent additions, which are a cycle each, in the same
-//! round: so the figures are core cycles whatever the clock, and a change of frequency hits both alike. Closers are
-//! timed by themselves and taken off.
+//! For every [`Key`] a loop is assembled whose links depend on each other through the key's input and output;
+//! the instructions that lead back from output to input come from `closers`. The loop is timed against a
+//! chain of dependent additions of one cycle each in the same round, so the results are core cycles whatever
+//! the clock, and a change of frequency affects both alike. Closers are timed by themselves and subtracted.
 //!
-//! The method checks itself: chains of `add` and of `lea` must come out at one cycle, and every chain must return
-//! the same number twice.
+//! Two checks are part of every calibration: chains of `add` and of `lea` must take one cycle per link, and
+//! every chain must return the same number twice.
 //!
-//! The code is written into an anonymous mapping which then becomes executable and is never writable again; where a
-//! platform forbids that, [`CalibrateError::Forbidden`] says so, and the tables are used.
+//! The code is written to an anonymous mapping, which is then made executable and never writable again. If
+//! the system forbids that, the result is [`CalibrateError::Forbidden`], and the tables are used.
 //!
-//! When not to use it: for division, string instructions and whatever else takes a time that depends on the data. Such keys are
-//! left out, each with the reason.
+//! Division, string instructions and others whose time depends on data cannot be measured this way. Their
+//! keys are left out, each with the reason.
 
 pub mod keys;
 pub mod rates;
@@ -39,77 +39,77 @@ mod units;
 use crate::latency::Key;
 use std::ops::Range;
 
-/// The clock that chains are timed with.
+/// The clock that times the chains.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// Read before.
+    /// Reads the clock before the timed code.
     pub start: fn() -> u64,
-    /// Read after.
+    /// Reads the clock after the timed code.
     pub stop: fn() -> u64,
-    /// What an empty region reads.
+    /// The ticks of an empty region.
     pub overhead_ticks: f64,
 }
 
-/// A latency as measured.
+/// A measured latency.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Of what.
+    /// The latency's key.
     pub key: Key,
-    /// Core cycles: the median of the rounds, made whole where it cannot be told from a whole number.
+    /// Core cycles: the median, rounded to a whole number if it is close to one.
     pub cycles: f64,
-    /// The rounds' median as it is.
+    /// The median of the rounds.
     pub median: f64,
-    /// 95 % interval of the median.
+    /// The 95 % interval of the median.
     pub interval: Range<f64>,
 }
 
-/// What a calibration found.
+/// The result of a calibration.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
     /// The latencies.
     pub measured: Vec<Measured>,
-    /// Keys that were not measured, and why.
+    /// The keys that were not measured, with the reasons.
     pub left_out: Vec<(Key, String)>,
-    /// Cycles that a link of the chains of `add` and `lea` takes, which must be one.
+    /// Cycles per link of the chains of `add` and `lea`, which must be one.
     pub checks: Vec<(&'static str, f64)>,
 }
 
-/// How far a check may be from one cycle.
-pub const BEARABLE: f64 = 0.02;
+/// The largest deviation of a check from one cycle.
+pub const TOLERANCE: f64 = 0.02;
 
 impl Calibration {
-    /// What to put over a table.
+    /// The measurements, to be added to a table.
     pub fn overlay(&self) -> impl Iterator<Item = (Key, f64)> + '_ {
         self.measured.iter().map(|measured| (measured.key.clone(), measured.cycles))
     }
 
-    /// The checks that failed, in words; then no figure is to be trusted.
+    /// Descriptions of the checks that failed; if any did, no result is reliable.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
-        let far = self.checks.iter().filter(|(_, cycles)| (cycles - 1.0).abs() > BEARABLE);
-        far.map(|(name, cycles)| format!("a chain of '{name}' takes {cycles:.3} cycles a link, not 1.00"))
+        let far = self.checks.iter().filter(|(_, cycles)| (cycles - 1.0).abs() > TOLERANCE);
+        far.map(|(name, cycles)| format!("a chain of '{name}' takes {cycles:.3} cycles per link, not 1.00"))
             .collect()
     }
 }
 
-/// Why nothing was measured.
+/// The reason nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// The kernel refuses executable memory.
-    #[error("this system lets no program make memory executable ({0}); latencies come from the table")]
+    /// The system refuses executable memory.
+    #[error("this system does not let programs make memory executable ({0}); latencies come from the table")]
     Forbidden(String),
-    /// Another kind of machine.
+    /// The platform is not supported.
     #[error("latencies can be measured on x86-64 Unix systems only; they come from the table")]
     OtherMachine,
-    /// The closers or the reference cannot be timed.
-    #[error("the chain of additions that all others are compared with gives no time")]
+    /// The reference chain cannot be timed.
+    #[error("the reference chain of additions could not be timed")]
     NoReference,
 }
 
-/// Measures these latencies. `tell` hears how many chains of how many are assembled or timed.
+/// Measures the latencies of `keys`. `tell` receives the number of steps done, and their total.
 ///
 /// # Errors
-/// Where nothing can be measured at all; what fails for one key alone leaves out that key.
+/// If nothing can be measured; a failure for one key only leaves out that key.
 pub fn calibrate(
     keys: &[Key],
     clock: Clock,

@@ -1,29 +1,29 @@
-//! From a link to a function that runs a chain of them: `uint64_t chain(void *buffer, uint64_t turns)`.
+//! Assembles the function that runs a chain: `uint64_t chain(void *buffer, uint64_t iterations)`.
 //!
-//! The buffer's address stays in a register, every other register begins with the same small number, so the function returns
-//! the same whenever it is called with the same buffer. It saves what its caller needs and leaves no wide vector
-//! state behind.
+//! The buffer's address stays in a register and all other registers start with fixed small numbers, so the
+//! function returns the same result in every call with the same buffer. It preserves the registers of its
+//! caller and leaves no upper vector state behind.
 
 use super::closers::{BUFFER, BUFFER_AGAIN, CONSTANT, COUNTER, HUB, OTHER_COUNTER, ZERO};
 use super::units::{self, Unit};
 use iced_x86::code_asm::{CodeAssembler, qword_ptr, registers::*};
 use iced_x86::{Code, IcedError, Instruction, Mnemonic, Register};
 
-/// Links per iteration of the loop: many, so that the loop's own branch does not matter; even, for those that
-/// alternate.
+/// Links per iteration: many, so that the loop's own branch does not matter, and an even number, because some
+/// links alternate.
 pub(super) const LINKS: usize = 32;
 
-/// What of the machine the beginning and the end of a program use.
+/// The machine's features that the prologue and epilogue depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Width {
     pub has_avx: bool,
     pub has_masks: bool,
 }
 
-/// The machine code of the loop over these instructions.
+/// The machine code of a loop over the instructions.
 ///
 /// # Errors
-/// What the assembler refuses.
+/// The assembler's reason for refusing an instruction.
 pub(super) fn assemble(
     instructions: &[Instruction],
     counts_elsewhere: bool,
@@ -41,7 +41,8 @@ pub(super) fn assemble(
         a.mov(ecx, 3)?;
     }
     a.xor(r13d, r13d)?;
-    // A count of zero takes some shifts a way of its own, so the chain begins with another number unless it is an address.
+    // Some shifts treat a count of zero specially, so the chain starts with another number unless it is an
+    // address.
     match instructions.iter().any(|instruction| instruction.memory_base() == HUB && !is_lea(instruction)) {
         true => a.mov(rbx, r14)?,
         false => a.mov(ebx, 3)?,
@@ -77,7 +78,7 @@ pub(super) fn assemble(
         a.dec(r15)?;
         a.jnz(top)?;
     } else {
-        // Without touching a flag: chains through them go on from turn to turn.
+        // Preserves the flags: chains through them continue in the next iteration.
         a.lea(rcx, rcx - 1)?;
         a.jrcxz(done)?;
         a.jmp(top)?;
@@ -103,10 +104,10 @@ fn is_lea(instruction: &Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Lea
 }
 
-/// The links of the chain for a key.
+/// The links of a key's chain.
 ///
 /// # Errors
-/// Why there is no such chain.
+/// The reason there is no such chain.
 pub(super) fn links(key: &crate::latency::Key) -> Result<Vec<Unit>, &'static str> {
     (0..LINKS).map(|index| units::unit(key, index)).collect()
 }

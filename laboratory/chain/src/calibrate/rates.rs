@@ -1,6 +1,6 @@
-//! Width and ports measured on this machine: how many independent instructions of each class start in a cycle, alone and beside
-//! another class. Two classes that are as fast together as alone have ports of their own; two that take the sum of their
-//! times share them. From that the ports are laid out, so that a CPU without a table gets one.
+//! The width and ports of this machine, measured: how many independent instructions of each class start per
+//! cycle, alone and mixed with another class. Two classes that are as fast together as alone have separate
+//! ports; two whose times add up share them. The resulting port layout gives a table to a CPU that has none.
 
 use super::CalibrateError;
 use crate::class::Class;
@@ -8,27 +8,28 @@ use crate::table::{Table, TableError};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// What was timed. Rates are instructions a cycle.
+/// Measured rates, in instructions per cycle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
-    /// Instructions dispatched in a cycle.
+    /// The dispatch width.
     pub width: f64,
-    /// By class name: alone. A class that this CPU lacks is not there.
+    /// The rate of each class alone, by class name; without classes that this CPU lacks.
     pub alone: Vec<(String, f64)>,
-    /// By two class names: both at once, in the ratio of their rates alone.
+    /// The rates of two classes mixed in the ratio of their rates alone, by class names.
     pub together: Vec<(String, String, f64)>,
 }
 
-/// How far a rate may be below a number of ports to be taken for it: the timed loop's own instructions.
+/// How far a rate may be below a number of ports to count as that number, because of the timed loop's own
+/// instructions.
 const NEAR: f64 = 0.15;
 
-/// Carries a cycle from which the samples' own chains are the limit, and not the ports.
+/// Carries per cycle from which the samples' own chains are the limit, not the ports.
 const CARRIES: f64 = 2.4;
 
-/// Times them all; `tell` hears how many of how many are timed.
+/// Measures all rates; `tell` receives the number of steps done, and their total.
 ///
 /// # Errors
-/// Where nothing can be measured.
+/// If nothing can be measured.
 pub fn rates(clock: super::Clock, tell: &mut dyn FnMut(usize, usize)) -> Result<Rates, CalibrateError> {
     #[cfg(all(target_arch = "x86_64", unix))]
     {
@@ -42,16 +43,17 @@ pub fn rates(clock: super::Clock, tell: &mut dyn FnMut(usize, usize)) -> Result<
 }
 
 impl Rates {
-    fn alone(&self, class: Class) -> Option<f64> {
+    /// The rate of a class alone; `None` if this CPU lacks it.
+    pub(super) fn alone(&self, class: Class) -> Option<f64> {
         self.alone.iter().find(|(name, _)| name == class.name()).map(|(_, rate)| *rate)
     }
 
-    /// Ports of a class: its rate as a number of them, at least one.
+    /// The number of ports of a class: its rate, rounded down, and at least one.
     fn count(&self, class: Class) -> usize {
         self.alone(class).map_or(1, |rate| (rate + NEAR).floor().max(1.0) as usize)
     }
 
-    /// The ports of two classes together; the sum where the dispatch width hides it.
+    /// The number of ports of two classes together; the sum if the dispatch width hides it.
     fn union(&self, a: Class, b: Class) -> usize {
         let sum = self.count(a) + self.count(b);
         let found = self.together.iter().find(|(x, y, _)| x == a.name() && y == b.name());
@@ -61,7 +63,7 @@ impl Rates {
         }
     }
 
-    /// The lines of a table for its ports and width.
+    /// The lines of a table with these ports and this width.
     #[must_use]
     pub fn lines(&self) -> String {
         use Class as C;
@@ -75,7 +77,7 @@ impl Rates {
             let outside = (0..own).map(|port| format!("{}{port}", &class.name()[..2]));
             inside.chain(outside).collect::<Vec<_>>().join(",")
         };
-        // Apart from the shifts they lie at the other end.
+        // Classes that share no port with the shifts are at the other end.
         let is_high = |class| self.union(C::Shift, class) >= self.count(C::Shift) + self.count(class);
         let numbered = |letter: char, first: usize, count: usize| {
             (first..first + count).map(|port| format!("{letter}{port}")).collect::<Vec<_>>().join(",")
@@ -130,7 +132,7 @@ impl Rates {
         ];
         for (narrow, wide, first, many) in places {
             let _ = writeln!(out, "class {} {}", narrow.name(), ports(first, many));
-            // Half as many of twice the width: two operations each.
+            // Half as many at twice the width means two operations each.
             let wider = self.count(wide).min(many);
             let line = match self.alone(wide) {
                 Some(_) if wider * 2 == many => format!("2*{}", ports(first, many)),
@@ -144,10 +146,10 @@ impl Rates {
         }
     }
 
-    /// The nearest table with width and ports as measured; for the life of the program, as all tables are.
+    /// The nearest table with the measured width and ports. It is never freed, like all tables.
     ///
     /// # Errors
-    /// What the parser of tables refuses.
+    /// The reason the parser of tables rejects the lines.
     pub fn table(&self, nearest: &Table) -> Result<&'static Table, TableError> {
         Ok(Box::leak(Box::new(nearest.with_ports(&self.lines())?)))
     }
@@ -158,8 +160,8 @@ mod tests {
     use super::*;
     use crate::table;
 
-    /// Four ALUs of which two shift and two others branch, two loads and a store that share three addresses, three
-    /// vector ports that are ALUs too.
+    /// Four ALUs, two with shifts and the other two with branches; two loads and a store that share three
+    /// addresses; three vector ports that are also ALUs.
     fn small() -> Rates {
         let alone = [
             (Class::Alu, 3.97),
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_made_of_them_and_of_the_nearest() {
+    fn a_table_combines_the_rates_with_the_nearest_table() {
         let nearest = table::by_name("zen4").expect("a table");
         let table = small().table(nearest).expect("lines that can be read");
         assert_eq!(table.issue_width, 6.0);

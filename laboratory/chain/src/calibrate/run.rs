@@ -1,10 +1,10 @@
-//! Assembling the chains, running them in rounds, and taking closers off.
+//! Assembles the chains, times them in rounds, and subtracts the closers.
 
 use super::closers::{self, Closer};
 use super::mapping::Mapping;
 use super::program::{self, LINKS, Width};
 use super::rates::Rates;
-use super::samples::{self, Sample};
+use super::samples;
 use super::units;
 use super::{CalibrateError, Calibration, Clock, Measured, features};
 use crate::class::Class;
@@ -14,7 +14,7 @@ use iced_x86::{Instruction, Mnemonic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Pairs whose sharing decides how ports are laid out.
+/// The pairs of classes whose sharing determines the port layout.
 const PAIRS: [(Class, Class); 14] = [
     (Class::Alu, Class::Carry),
     (Class::Alu, Class::Shift),
@@ -32,28 +32,28 @@ const PAIRS: [(Class, Class); 14] = [
     (Class::Vector, Class::Mask),
 ];
 
-/// `uint64_t chain(void *buffer, uint64_t turns)`.
-type Chain = unsafe extern "sysv64" fn(buffer: *mut Buffer, turns: u64) -> u64;
+/// `uint64_t chain(void *buffer, uint64_t iterations)`.
+type Chain = unsafe extern "sysv64" fn(buffer: *mut Buffer, iterations: u64) -> u64;
 
-/// What loads and stores of chains reach, a page of its own.
+/// The memory that chains access, in a page of its own.
 #[repr(C, align(4096))]
 pub(super) struct Buffer([u8; 4096]);
 
 /// Approximate core cycles per batch.
 const BATCH_CYCLES: f64 = 6_000.0;
 const ROUNDS: usize = 41;
-/// So near to a whole number a median is taken for it, or within a hundredth.
+/// Medians closer than this (or 1 %) to a whole number are rounded to it.
 const NEAR: f64 = 0.06;
 
-/// A chain in memory.
+/// A chain that is ready to run.
 struct Loaded {
     offset: usize,
-    turns: u64,
-    /// Cycles of a link, by round.
+    iterations: u64,
+    /// Cycles per link, by round.
     rounds: Vec<f64>,
 }
 
-/// What the chain is of.
+/// The subject of a chain.
 enum Subject {
     Reference,
     Check(&'static str),
@@ -69,7 +69,7 @@ pub(super) fn calibrate(
     let mut calibration = Calibration::default();
     let (mut code, mut subjects) = (Vec::new(), Vec::new());
     let mut place = |bytes: Vec<u8>, subject: Subject| {
-        // Every chain at the beginning of a line.
+        // Every chain starts on a cache line.
         code.resize(code.len().next_multiple_of(64), 0xcc);
         subjects.push((subject, code.len()));
         code.extend(bytes);
@@ -91,22 +91,22 @@ pub(super) fn calibrate(
         }
     }
     for closer in closers {
-        let Some(circle) = closers::circle(closer) else { continue };
-        if let Ok(bytes) = assemble(&circle.repeat(LINKS), false) {
+        let Some(round_trip) = closers::round_trip(closer) else { continue };
+        if let Ok(bytes) = assemble(&round_trip.repeat(LINKS), false) {
             place(bytes, Subject::Closer(closer));
         }
     }
 
     let mapping = Mapping::new(&code).map_err(|errno| CalibrateError::Forbidden(errno.to_string()))?;
-    let mut bench = Bench::new(&mapping, clock);
-    let reference = bench.load(0).ok_or(CalibrateError::NoReference)?;
-    let mut circles: BTreeMap<Closer, f64> = BTreeMap::from([(Closer::Compare, 1.0)]);
+    let mut timer = ChainTimer::new(&mapping, clock);
+    let reference = timer.load(0).ok_or(CalibrateError::NoReference)?;
+    let mut closer_cycles: BTreeMap<Closer, f64> = BTreeMap::from([(Closer::Compare, 1.0)]);
     let mut timed: Vec<(usize, Vec<Closer>, Loaded)> = Vec::new();
     let count = subjects.len();
     for (done, (subject, offset)) in subjects.into_iter().enumerate() {
         tell(keys.len() * (count + done) / count, 2 * keys.len());
-        let found = bench.load(offset).map(|mut chain| {
-            bench.rounds(&mut chain, &reference);
+        let found = timer.load(offset).map(|mut chain| {
+            timer.rounds(&mut chain, &reference);
             chain
         });
         match (subject, found) {
@@ -116,18 +116,18 @@ pub(super) fn calibrate(
             }
             (Subject::Closer(closer), Some(chain)) => {
                 let fixed = if matches!(closer, Closer::Select(_)) { 1.0 } else { 0.0 };
-                circles.insert(closer, (near_whole(median(&chain.rounds)) - fixed) / closer.times());
+                closer_cycles.insert(closer, (near_whole(median(&chain.rounds)) - fixed) / closer.times());
             }
             (Subject::Key(key, used), Some(chain)) => timed.push((key, used, chain)),
             (Subject::Key(key, _), None) => {
-                let reason = "its chain returns another number the second time".to_owned();
+                let reason = "its chain returned different numbers in two calls".to_owned();
                 calibration.left_out.push((keys[key].clone(), reason));
             }
             (Subject::Closer(_), None) => {}
         }
     }
     for (key, used, chain) in timed {
-        let known: Option<Vec<f64>> = used.iter().map(|closer| circles.get(closer).copied()).collect();
+        let known: Option<Vec<f64>> = used.iter().map(|closer| closer_cycles.get(closer).copied()).collect();
         match known {
             Some(known) => calibration.measured.push(measured(&keys[key], &chain.rounds, known.iter().sum())),
             None => calibration.left_out.push((keys[key].clone(), "a closer could not be timed".to_owned())),
@@ -137,60 +137,56 @@ pub(super) fn calibrate(
     Ok(calibration)
 }
 
-/// Instructions of a turn of the loop for a rate.
+/// Instructions per iteration of the loop for a rate.
 const INSTRUCTIONS: usize = 240;
 
-/// Instructions of two samples in the ratio of their rates, as evenly mixed as they can be.
-fn mixed(samples: &[(Sample, f64)]) -> Result<Vec<Instruction>, String> {
-    let total: f64 = samples.iter().map(|(_, rate)| rate).sum();
-    let mut owed = vec![0.0; samples.len()];
-    let mut given = vec![0_usize; samples.len()];
+/// Instructions of the classes in the ratio of their rates, mixed as evenly as possible.
+fn mixed(classes: &[(Class, f64)]) -> Result<Vec<Instruction>, String> {
+    let total: f64 = classes.iter().map(|(_, rate)| rate).sum();
+    let mut owed = vec![0.0; classes.len()];
+    let mut given = vec![0_usize; classes.len()];
     (0..INSTRUCTIONS)
         .map(|_| {
-            for (owed, (_, rate)) in owed.iter_mut().zip(samples) {
+            for (owed, (_, rate)) in owed.iter_mut().zip(classes) {
                 *owed += rate / total;
             }
             let most = (0..owed.len()).max_by(|a, b| owed[*a].total_cmp(&owed[*b])).unwrap_or(0);
             owed[most] -= 1.0;
             given[most] += 1;
-            samples::instruction(samples[most].0, given[most]).map_err(|error| error.to_string())
+            samples::instruction(classes[most].0, given[most]).map_err(|error| error.to_string())
         })
         .collect()
 }
 
-/// Times the classes alone, then those pairs together that decide how ports are shared.
+/// Times the classes alone, then the pairs that determine how ports are shared.
 pub(super) fn rates(clock: Clock, tell: &mut dyn FnMut(usize, usize)) -> Result<Rates, CalibrateError> {
-    let alone: Vec<Vec<(Sample, f64)>> =
-        samples::CLASSES.iter().map(|class| vec![(Sample::Class(*class), 1.0)]).collect();
-    let count = samples::CLASSES.len() + PAIRS.len() + 1;
-    let nops = timed(&[vec![(Sample::Nop, 1.0)]], clock)?[0].unwrap_or(f64::NAN);
+    let alone: Vec<Vec<(Class, f64)>> = samples::classes().map(|class| vec![(class, 1.0)]).collect();
+    let count = alone.len() + PAIRS.len() + 1;
+    let nops = timed(&[vec![(Class::Nothing, 1.0)]], clock)?[0].unwrap_or(f64::NAN);
     tell(1, count);
     let alone = timed(&alone, clock)?;
     tell(1 + alone.len(), count);
     let mut found = Rates { width: nops, ..Rates::default() };
-    for (class, rate) in samples::CLASSES.iter().zip(alone) {
-        // A carry's samples have an instruction in five that only breaks the chain.
-        let rate = rate.map(|rate| if *class == Class::Carry { rate * 0.8 } else { rate });
+    for (class, rate) in samples::classes().zip(alone) {
+        // One in five instructions of the carry samples only breaks the chain.
+        let rate = rate.map(|rate| if class == Class::Carry { rate * 0.8 } else { rate });
         found.alone.extend(rate.map(|rate| (class.name().to_owned(), rate)));
     }
-    let rate =
-        |class: Class| found.alone.iter().find(|(name, _)| name == class.name()).map(|(_, rate)| *rate);
-    let pairs: Vec<(Class, Class, f64, f64)> =
-        PAIRS.iter().filter_map(|(a, b)| Some((*a, *b, rate(*a)?, rate(*b)?))).collect();
-    let mixes: Vec<Vec<(Sample, f64)>> =
-        pairs.iter().map(|(a, b, x, y)| vec![(Sample::Class(*a), *x), (Sample::Class(*b), *y)]).collect();
+    let pairs = PAIRS.map(|(a, b)| Some(vec![(a, found.alone(a)?), (b, found.alone(b)?)]));
+    let mixes: Vec<Vec<(Class, f64)>> = pairs.into_iter().flatten().collect();
     let together = timed(&mixes, clock)?;
     tell(count, count);
     let fastest = together.iter().flatten().copied().fold(found.width, f64::max);
     found.width = if found.width.is_nan() { fastest } else { found.width.max(fastest) };
-    for ((a, b, ..), rate) in pairs.iter().zip(together) {
-        found.together.extend(rate.map(|rate| (a.name().to_owned(), b.name().to_owned(), rate)));
+    for (mix, rate) in mixes.iter().zip(together) {
+        let [a, b] = [0, 1].map(|index| mix[index].0.name().to_owned());
+        found.together.extend(rate.map(|rate| (a, b, rate)));
     }
     Ok(found)
 }
 
-/// Instructions a cycle of each mix; `None` where the machine lacks some.
-fn timed(mixes: &[Vec<(Sample, f64)>], clock: Clock) -> Result<Vec<Option<f64>>, CalibrateError> {
+/// Instructions per cycle of each mix; `None` if the machine lacks some of them.
+fn timed(mixes: &[Vec<(Class, f64)>], clock: Clock) -> Result<Vec<Option<f64>>, CalibrateError> {
     let mut code = of_key(&checks()[0]).map_err(|_| CalibrateError::NoReference)?.0;
     let places: Vec<Option<usize>> = mixes
         .iter()
@@ -203,15 +199,15 @@ fn timed(mixes: &[Vec<(Sample, f64)>], clock: Clock) -> Result<Vec<Option<f64>>,
         })
         .collect();
     let mapping = Mapping::new(&code).map_err(|errno| CalibrateError::Forbidden(errno.to_string()))?;
-    let mut bench = Bench::new(&mapping, clock);
-    let reference = bench.load(0).ok_or(CalibrateError::NoReference)?;
-    let rate = |place: usize, bench: &mut Bench<'_>| {
-        let mut loaded = bench.load(place)?;
-        bench.rounds(&mut loaded, &reference);
-        // A turn of the reference is its links, a cycle each.
+    let mut timer = ChainTimer::new(&mapping, clock);
+    let reference = timer.load(0).ok_or(CalibrateError::NoReference)?;
+    let rate = |place: usize, timer: &mut ChainTimer<'_>| {
+        let mut loaded = timer.load(place)?;
+        timer.rounds(&mut loaded, &reference);
+        // An iteration of the reference takes one cycle per link.
         Some(INSTRUCTIONS as f64 / (median(&loaded.rounds) * LINKS as f64))
     };
-    Ok(places.into_iter().map(|place| rate(place?, &mut bench)).collect())
+    Ok(places.into_iter().map(|place| rate(place?, &mut timer)).collect())
 }
 
 /// `add r64, r64` and `lea r64, [b+i]`, from register to register.
@@ -249,16 +245,17 @@ pub(super) fn assemble(instructions: &[Instruction], counts_elsewhere: bool) -> 
     program::assemble(instructions, counts_elsewhere, width).map_err(|error| error.to_string())
 }
 
-/// A latency from the cycles of links that hold more than it.
+/// A latency, from the cycles of links that include closers.
 fn measured(key: &Key, rounds: &[f64], closers: f64) -> Measured {
     let net: Vec<f64> = rounds.iter().map(|cycles| (cycles - closers).max(0.0)).collect();
     let (median, interval) = (median(&net), interval(&net));
-    // A half is what a round trip of odd length leaves.
+    // Halves result from round trips of an odd length.
     let cycles = (near_whole(2.0 * median) / 2.0 * 100.0).round() / 100.0;
     Measured { key: key.clone(), cycles, median, interval }
 }
 
-/// The whole number that a time is nearest to, where it is near; latencies are whole, clocks are not.
+/// The nearest whole number, if the time is close to it; latencies are whole numbers, readings of clocks are
+/// not.
 fn near_whole(cycles: f64) -> f64 {
     let whole = cycles.round();
     if (cycles - whole).abs() <= NEAR.max(0.01 * whole) { whole } else { cycles }
@@ -275,70 +272,71 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// 95 % interval of the median, by order statistics: the ranks n/2 -+ 0.98 sqrt(n).
+/// The 95 % interval of the median by order statistics: the ranks n/2 -+ 0.98 sqrt(n).
 fn interval(values: &[f64]) -> Range<f64> {
     let (sorted, n) = (sorted(values), values.len() as f64);
     let at = |rank: f64| sorted.get(rank.clamp(0.0, n - 1.0) as usize).copied().unwrap_or(f64::NAN);
     at(n / 2.0 - 0.98 * n.sqrt())..at(n / 2.0 + 0.98 * n.sqrt())
 }
 
-/// Chains that can be called, and what they are called with.
-pub(super) struct Bench<'a> {
+/// Runs and times chains.
+pub(super) struct ChainTimer<'a> {
     mapping: &'a Mapping,
     clock: Clock,
     buffer: Box<Buffer>,
-    /// Ticks of a core cycle, as last seen.
+    /// Ticks per core cycle, for choosing the size of batches.
     ticks_per_cycle: f64,
 }
 
-impl<'a> Bench<'a> {
-    pub fn new(mapping: &'a Mapping, clock: Clock) -> Bench<'a> {
-        Bench { mapping, clock, buffer: Box::new(Buffer([0; 4096])), ticks_per_cycle: 0.6 }
+impl<'a> ChainTimer<'a> {
+    pub fn new(mapping: &'a Mapping, clock: Clock) -> ChainTimer<'a> {
+        ChainTimer { mapping, clock, buffer: Box::new(Buffer([0; 4096])), ticks_per_cycle: 0.6 }
     }
 
-    /// Runs the chain at an offset for the given number of iterations and returns its result.
-    pub fn call(&mut self, offset: usize, turns: u64) -> u64 {
-        // SAFETY: at the offset begins a function that `program::assemble` made, whole, in memory that is executable and
-        // lives as long as the borrow. It follows the System V convention: it saves the registers that belong to its
-        // caller, uses no stack beyond, and reaches no memory but the first 64 bytes of the buffer, which
-        // `Draft::check` makes sure of for the instruction under test; `features::runs` has asked the CPU for
-        // every instruction in it. It ends after `turns` turns, of which there is at least one.
+    /// Runs the chain at an offset for this many iterations and returns its result.
+    pub fn call(&mut self, offset: usize, iterations: u64) -> u64 {
+        // SAFETY: at the offset begins a complete function made by `program::assemble`, in memory that is
+        // executable and lives as long as the borrow. It follows the System V convention: it preserves the
+        // registers of its caller, pushes only those, and accesses no memory but the first 64 bytes of the
+        // buffer, which `Draft::check` ensures for the instruction under test. `features::runs` has confirmed
+        // that the CPU supports every instruction in it. It ends after `iterations` iterations, at least one.
         unsafe {
             let chain: Chain = std::mem::transmute(self.mapping.at(offset));
-            chain(&raw mut *self.buffer, turns.max(1))
+            chain(&raw mut *self.buffer, iterations.max(1))
         }
     }
 
-    /// The result with a buffer of known content.
-    pub fn call_anew(&mut self, offset: usize, turns: u64) -> u64 {
+    /// The result with a cleared buffer.
+    pub fn call_anew(&mut self, offset: usize, iterations: u64) -> u64 {
         self.buffer.0[..64].fill(0);
-        self.call(offset, turns)
+        self.call(offset, iterations)
     }
 
-    /// Ticks of the given number of iterations.
-    fn ticks(&mut self, offset: usize, turns: u64) -> f64 {
+    /// Ticks of this many iterations.
+    fn ticks(&mut self, offset: usize, iterations: u64) -> f64 {
         let begin = (self.clock.start)();
-        self.call(offset, turns);
+        self.call(offset, iterations);
         ((self.clock.stop)().wrapping_sub(begin) as f64 - self.clock.overhead_ticks).max(1.0)
     }
 
-    /// A chain with turns to fill a batch; `None` if it does not return the same twice.
+    /// The chain at an offset, with enough iterations for a batch; `None` if it does not return the same
+    /// number twice.
     fn load(&mut self, offset: usize) -> Option<Loaded> {
         if self.call_anew(offset, 2) != self.call_anew(offset, 2) {
             return None;
         }
-        let mut turns = 1;
-        while turns < 1 << 16 && self.ticks(offset, turns) < BATCH_CYCLES * self.ticks_per_cycle {
-            turns *= 2;
+        let mut iterations = 1;
+        while iterations < 1 << 16 && self.ticks(offset, iterations) < BATCH_CYCLES * self.ticks_per_cycle {
+            iterations *= 2;
         }
-        Some(Loaded { offset, turns, rounds: Vec::new() })
+        Some(Loaded { offset, iterations, rounds: Vec::new() })
     }
 
-    /// Times the chain and the reference next to each other, again and again.
+    /// Times the chain and the reference in turn.
     fn rounds(&mut self, chain: &mut Loaded, reference: &Loaded) {
         for _ in 0..ROUNDS {
-            let unit = self.ticks(reference.offset, reference.turns) / reference.turns as f64;
-            let link = self.ticks(chain.offset, chain.turns) / chain.turns as f64;
+            let unit = self.ticks(reference.offset, reference.iterations) / reference.iterations as f64;
+            let link = self.ticks(chain.offset, chain.iterations) / chain.iterations as f64;
             chain.rounds.push(link / unit);
         }
     }

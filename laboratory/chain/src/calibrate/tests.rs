@@ -1,5 +1,5 @@
 use super::program::{self, LINKS};
-use super::run::{self, Bench};
+use super::run::{self, ChainTimer};
 use super::{Clock, calibrate, closers, keys, units};
 use crate::analysis::{self, Options};
 use crate::decode;
@@ -11,7 +11,7 @@ use crate::table::{self, HighBytes};
 use iced_x86::Instruction;
 use std::collections::BTreeSet;
 
-/// Instructions of every kind that the collection uses.
+/// Instructions of every kind that the variants use.
 const CODE: &str = "
     48 01 f8                    add rax, rdi            48 11 f8             adc rax, rdi
     48 83 d0 00                 adc rax, 0              48 13 47 08          adc rax, [rdi+8]
@@ -42,7 +42,7 @@ const CODE: &str = "
 /// The bytes in the text above.
 fn bytes() -> Vec<u8> {
     let is_byte = |word: &&str| word.len() == 2 && word.chars().all(|c| c.is_ascii_hexdigit());
-    // No mnemonic and no number in the text has two hexadecimal digits alone.
+    // No mnemonic or number in the text consists of two hexadecimal digits.
     CODE.split_whitespace().filter(is_byte).filter_map(|word| u8::from_str_radix(word, 16).ok()).collect()
 }
 
@@ -66,7 +66,7 @@ fn clock() -> Clock {
 }
 
 #[test]
-fn the_code_of_the_test_is_read_in_full() {
+fn the_test_code_decodes_completely() {
     let image = Image::from_bytes(bytes()).expect("code");
     let function = decode::follow(&image).expect("instructions");
     assert_eq!(function.instructions.len(), 41);
@@ -78,17 +78,17 @@ fn instructions(key: &Key) -> Result<Vec<Instruction>, &'static str> {
     Ok(program::links(key)?.into_iter().flat_map(|link| link.instructions).collect())
 }
 
-/// The same as machine code, where the machine has them.
+/// The machine code of the instructions, if the machine supports them.
 fn machine_code(key: &Key, instructions: &[Instruction]) -> Option<Vec<u8>> {
     run::assemble(instructions, units::needs_cl(key)).ok()
 }
 
 #[test]
-fn every_latency_has_a_chain_or_a_reason_that_is_known() {
+fn every_key_has_a_chain_or_a_known_reason() {
     let known = [
-        "when a store's address is ready decides nothing about its value",
-        "the loop around it needs the flags",
-        "what it stored itself reaches it before its address does",
+        "the time at which a store's address is ready does not affect its value",
+        "the timing loop needs the flags",
+        "its own stored value, not its address, is the bottleneck",
     ];
     let mut chains = 0;
     for key in keys() {
@@ -103,20 +103,20 @@ fn every_latency_has_a_chain_or_a_reason_that_is_known() {
     assert!(chains > 80, "{chains}");
 }
 
-/// Every chain, read back by the decoder and followed by the dependency graph: with 1000 cycles for the key and 1 for
-/// everything else, a turn of the loop must carry at least 1000 for each link. So the chain leads through that input and
-/// that output, link by link, and from turn to turn.
+/// Decodes every chain and analyses it: with 1000 cycles for the key and 1 for everything else, an iteration
+/// must carry at least 1000 per link. The chain therefore leads through that input and output in every link,
+/// and from iteration to iteration.
 #[test]
-fn chains_decode_to_what_was_meant_and_carry_the_latency() {
+fn chains_decode_as_written_and_carry_the_latency() {
     for key in keys() {
         let Ok(mut meant) = instructions(&key) else { continue };
         let Some(code) = machine_code(&key, &meant) else { continue };
         let function = decode::follow(&Image::from_bytes(code).expect("code")).expect("a whole function");
-        // Equal but for addresses.
+        // Equal except for addresses.
         let read = &function.instructions;
         assert!(read.windows(meant.len()).any(|window| window == meant), "{key}: {meant:?}");
 
-        // One address in two registers, which the graph takes for two addresses.
+        // One address in two registers; the graph would treat them as two addresses.
         for instruction in &mut meant {
             if instruction.memory_base() == closers::BUFFER_AGAIN {
                 instruction.set_memory_base(closers::BUFFER);
@@ -131,25 +131,25 @@ fn chains_decode_to_what_was_meant_and_carry_the_latency() {
         latencies.overlay([(key.clone(), 1000.0)]);
         let analysis = analysis::of_function(function(), &Signature::unknown(), Options::new(&latencies));
         let carried = analysis.loops.iter().map(|one| one.recurrence_cycles).fold(0.0, f64::max);
-        assert!(carried >= 1000.0 * LINKS as f64, "{key}: {carried} cycles a turn");
+        assert!(carried >= 1000.0 * LINKS as f64, "{key}: {carried} cycles per iteration");
     }
 }
 
 #[test]
-fn chains_return_the_same_each_time() {
+fn chains_return_the_same_number_each_time() {
     for key in keys() {
         let Some(code) = instructions(&key).ok().and_then(|meant| machine_code(&key, &meant)) else {
             continue;
         };
         let Ok(mapping) = super::mapping::Mapping::new(&code) else { return };
-        let mut bench = Bench::new(&mapping, clock());
-        let first = bench.call_anew(0, 3);
-        assert!((0..3).all(|_| bench.call_anew(0, 3) == first), "{key}");
+        let mut timer = ChainTimer::new(&mapping, clock());
+        let first = timer.call_anew(0, 3);
+        assert!((0..3).all(|_| timer.call_anew(0, 3) == first), "{key}");
     }
 }
 
 #[test]
-fn a_calibration_answers_for_every_key() {
+fn a_calibration_accounts_for_every_key() {
     let keys: Vec<Key> = keys().into_iter().collect();
     let mut told = 0;
     let found = match calibrate(&keys, clock(), &mut |done, all| {
@@ -180,11 +180,11 @@ fn a_calibration_answers_for_every_key() {
 }
 
 #[test]
-fn what_cannot_be_chained_says_why() {
+fn keys_without_a_chain_have_a_reason() {
     let reason = |key: &Key| units::unit(key, 0).expect_err("no chain");
     let store = keys().into_iter().find(|key| key.from == Port::Address && key.to == Port::Memory);
     assert!(reason(&store.expect("a store")).contains("address"));
     let [add, _] = run::checks();
     assert!(reason(&Key { to: Port::Operand(7), ..add.clone() }).contains("no such operand"));
-    assert!(reason(&Key { to: Port::Address, ..add }).contains("no result"));
+    assert!(reason(&Key { to: Port::Address, ..add }).contains("not a result"));
 }

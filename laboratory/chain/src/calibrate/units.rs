@@ -1,9 +1,10 @@
-//! What a dependent chain repeats: the instruction under test, and whatever leads from its output back to its input.
+//! The links of a dependent chain: the instruction under test, and the closers that lead from its output back
+//! to its input.
 //!
-//! Where both are registers of one kind, the instruction alone is the link: both operands are one register, or, where the
-//! output is also read, two registers take turns, so that the output's own dependence spans two links. Else
-//! [closers](super::closers) follow it. An instruction that reads flags which are not in question gets flags that are always
-//! ready.
+//! If input and output are registers of the same kind, the instruction alone is a link. Both are then the
+//! same register or, if the output is also read, two registers alternate, so that the output's own dependency
+//! spans two links. In other cases, [closers] follow. An instruction that also reads flags gets flags that are
+//! always ready.
 
 use super::closers::{self, BUFFER, BUFFER_AGAIN, CONSTANT, COUNTER, Closer, Flag, HUB, OTHER_COUNTER, ZERO};
 use super::instance::{self, Filling};
@@ -13,14 +14,15 @@ use crate::latency::{Key, Port};
 use crate::table::HighBytes;
 use iced_x86::{Code, FlowControl, Instruction, Register, RflagsBits};
 
-/// General register that takes turns with the chain's.
+/// The general register that alternates with the chain's.
 const OTHER: Register = Register::RBP;
-/// Vector register between general ones and wide memory.
+/// The vector register between general registers and wide memory.
 const CARRIER: Register = Register::ZMM3;
+/// Registers outside the chain.
 const BYSTANDERS: [Register; 4] = [Register::RSI, Register::RDI, Register::R8, Register::R9];
-/// For forms with `ah` and its like, which cannot be used together with the newer registers.
+/// The same for forms with a high byte (`ah` and others), which cannot be combined with the newer registers.
 const OLD_BYSTANDERS: [Register; 4] = [Register::RAX, Register::RDX, Register::RCX, Register::RAX];
-/// What no instruction under test may write.
+/// Registers that the instruction under test must not write.
 const RESERVED: [Register; 8] = [
     Register::RSP,
     Register::R10,
@@ -32,16 +34,16 @@ const RESERVED: [Register; 8] = [
     Register::RCX,
 ];
 
-/// One link of a chain, and what is in it beside the latency in question.
+/// A link of a chain, and its closers.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub instructions: Vec<Instruction>,
     pub closers: Vec<Closer>,
 }
 
-/// Where a value is.
+/// The location of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum Storage {
     General(Register),
     Vector(Register),
     Mask(Register),
@@ -50,33 +52,33 @@ enum Place {
     Memory,
 }
 
-/// The link number `index` of the chain for a key.
+/// Link number `index` of a key's chain.
 ///
 /// # Errors
-/// Why there is no such chain.
+/// The reason there is no such chain.
 pub(super) fn unit(key: &Key, index: usize) -> Result<Unit, &'static str> {
     let draft = Draft::new(key)?;
     let (input, output) = draft.ends(index)?;
     let test = draft.instruction(input, output, index)?;
     let mut instructions = Vec::new();
     if draft.reads_flags && key.from != Port::Flags {
-        // Flags that are always ready.
+        // Makes the flags independent of the chain.
         instructions.push(closers::create(Instruction::with2(Code::Cmp_rm64_r64, Register::R11, CONSTANT)));
     }
     instructions.push(test);
     let mut unit = Unit { instructions, closers: Vec::new() };
-    if !draft.takes_turns {
+    if !draft.alternates {
         unit.close(output, input, &draft)?;
     }
     Ok(unit)
 }
 
-/// What is known of a key before registers are chosen.
+/// The properties of a key before registers are chosen.
 struct Draft<'a> {
     key: &'a Key,
-    /// The output is a register that the instruction also reads, and the input is another one of its kind: two registers
-    /// take turns, so that the output's own dependence spans two links.
-    takes_turns: bool,
+    /// True if the output is a register that the instruction also reads, and the input is another register of
+    /// its kind: two registers alternate, so that the output's own dependency spans two links.
+    alternates: bool,
     reads_flags: bool,
     flag: Option<Flag>,
     bits: u16,
@@ -94,7 +96,7 @@ impl<'a> Draft<'a> {
         let sample = instance::of(form, &filling).ok_or("no encoding has the registers of the chain")?;
         let effects = Reader::new(HighBytes::Merged).read(&sample);
         let reads = |port: Port| effects.inputs.iter().any(|(_, known)| *known == port);
-        let takes_turns = match (key.from, key.to) {
+        let alternates = match (key.from, key.to) {
             (Port::Operand(from), Port::Operand(to)) => {
                 let counts = form.operands.contains(&Operand::Count);
                 let kind_of = |index: u8| form.operands.get(usize::from(index)).map(|operand| kind(*operand));
@@ -116,44 +118,50 @@ impl<'a> Draft<'a> {
             Operand::Memory(bits) => bits,
             _ => 0,
         });
-        Ok(Draft { key, takes_turns, reads_flags: reads(Port::Flags), flag, bits })
+        Ok(Draft { key, alternates, reads_flags: reads(Port::Flags), flag, bits })
     }
 
-    /// Where the chain enters and leaves the instruction.
-    fn ends(&self, index: usize) -> Result<(Place, Place), &'static str> {
-        let turn = self.takes_turns && index % 2 == 1;
-        let input = self.place(self.key.from, !turn && self.takes_turns)?;
+    /// The locations of the chain's input and output.
+    fn ends(&self, index: usize) -> Result<(Storage, Storage), &'static str> {
+        let turn = self.alternates && index % 2 == 1;
+        let input = self.place(self.key.from, !turn && self.alternates)?;
         let output = self.place(self.key.to, turn)?;
         match (self.key.from, self.key.to) {
-            (Port::Flags, Port::Flags) if self.counts() => Err("the loop around it needs the flags"),
+            (Port::Flags, Port::Flags) if self.counts() => Err("the timing loop needs the flags"),
             (Port::Address, Port::Memory) => {
-                Err("when a store's address is ready decides nothing about its value")
+                Err("the time at which a store's address is ready does not affect its value")
             }
-            (_, Port::Address) => Err("an address is no result"),
+            (_, Port::Address) => Err("an address is not a result"),
             _ => Ok((input, output)),
         }
     }
 
-    /// Where a port is, in one register of the chain or in the other.
-    fn place(&self, port: Port, other: bool) -> Result<Place, &'static str> {
+    /// The location of a port, in the chain's first or other register.
+    fn place(&self, port: Port, other: bool) -> Result<Storage, &'static str> {
         Ok(match port {
-            Port::Flags => Place::Flags,
-            Port::Memory => Place::Memory,
-            Port::Address if self.key.form.memory().is_none() => Place::General(HUB),
-            Port::Address => Place::Address,
-            Port::Implicit(register) if register.is_k() => Place::Mask(register),
-            Port::Implicit(register @ (Register::RAX | Register::RDX)) => Place::General(register),
-            Port::Implicit(_) => return Err("a register that the chain itself needs"),
+            Port::Flags => Storage::Flags,
+            Port::Memory => Storage::Memory,
+            Port::Address if self.key.form.memory().is_none() => Storage::General(HUB),
+            Port::Address => Storage::Address,
+            Port::Implicit(register) if register.is_k() => Storage::Mask(register),
+            Port::Implicit(register @ (Register::RAX | Register::RDX)) => Storage::General(register),
+            Port::Implicit(_) => return Err("it uses a register that the chain needs"),
             Port::Operand(index) => {
                 let operand = self.key.form.operands.get(usize::from(index)).ok_or("no such operand")?;
                 match kind(*operand) {
-                    Some(Kind::General) if *operand == Operand::Count => Place::General(Register::RCX),
-                    // The one register that both the count and the value can be.
-                    Some(Kind::General) if self.waits_for_count() => Place::General(Register::RCX),
-                    Some(Kind::General) if other && self.is_old() => Place::General(Register::RDX),
-                    Some(Kind::General) => Place::General(if other { OTHER } else { HUB }),
-                    Some(Kind::Vector) => Place::Vector(if other { Register::ZMM1 } else { Register::ZMM0 }),
-                    Some(Kind::Mask) => Place::Mask(if other { Register::K2 } else { Register::K1 }),
+                    Some(RegisterKind::General) if *operand == Operand::Count => {
+                        Storage::General(Register::RCX)
+                    }
+                    // The only register that can be both the count and the value.
+                    Some(RegisterKind::General) if self.waits_for_count() => Storage::General(Register::RCX),
+                    Some(RegisterKind::General) if other && self.is_old() => Storage::General(Register::RDX),
+                    Some(RegisterKind::General) => Storage::General(if other { OTHER } else { HUB }),
+                    Some(RegisterKind::Vector) => {
+                        Storage::Vector(if other { Register::ZMM1 } else { Register::ZMM0 })
+                    }
+                    Some(RegisterKind::Mask) => {
+                        Storage::Mask(if other { Register::K2 } else { Register::K1 })
+                    }
                     None => return Err("an operand that is neither register nor memory"),
                 }
             }
@@ -170,12 +178,17 @@ impl<'a> Draft<'a> {
     }
 
     /// The instruction under test with its registers.
-    fn instruction(&self, input: Place, output: Place, index: usize) -> Result<Instruction, &'static str> {
+    fn instruction(
+        &self,
+        input: Storage,
+        output: Storage,
+        index: usize,
+    ) -> Result<Instruction, &'static str> {
         let form = &self.key.form;
         let mut registers: Vec<Register> =
             (0..form.operands.len()).map(|index| bystander(self.key, index)).collect();
         if self.key.from == Port::Flags && self.key.to == Port::Flags {
-            // What it writes beside the flags must not be a chain of its own.
+            // Its other outputs must not form a chain.
             if form.operands.first().is_some_and(|first| matches!(first, Operand::General(_))) {
                 registers[0] = BYSTANDERS[index % BYSTANDERS.len()];
                 for register in registers.iter_mut().skip(1) {
@@ -184,7 +197,8 @@ impl<'a> Draft<'a> {
             }
         }
         for (port, place) in [(self.key.to, output), (self.key.from, input)] {
-            if let (Port::Operand(at), Place::General(r) | Place::Vector(r) | Place::Mask(r)) = (port, place)
+            if let (Port::Operand(at), Storage::General(r) | Storage::Vector(r) | Storage::Mask(r)) =
+                (port, place)
             {
                 registers[usize::from(at)] = r;
             }
@@ -193,8 +207,8 @@ impl<'a> Draft<'a> {
             Port::Implicit(register) if register.is_k() => register,
             _ => Register::K3,
         };
-        // Where nothing but the instruction itself stores and loads, the registers take turns.
-        let alone = (input, output) == (Place::Memory, Place::Memory) && index % 2 == 1;
+        // If only the instruction itself stores and loads, the base registers alternate.
+        let alone = (input, output) == (Storage::Memory, Storage::Memory) && index % 2 == 1;
         let base = match (self.key.from, alone) {
             (Port::Address, _) => HUB,
             (_, true) => BUFFER_AGAIN,
@@ -206,24 +220,24 @@ impl<'a> Draft<'a> {
         Ok(test)
     }
 
-    /// Refuses what would run away with the chain's own registers or touch foreign memory.
+    /// Rejects instructions that overwrite the chain's registers or access memory outside the buffer.
     fn check(&self, test: &Instruction) -> Result<(), &'static str> {
         let effects: Effects = Reader::new(HighBytes::Merged).read(test);
         if effects.is_not_modelled || test.flow_control() != FlowControl::Next {
             return Err("its time depends on more than its inputs");
         }
         if self.key.form.mnemonic_name().contains("movnt") {
-            return Err("what bypasses the caches is not forwarded");
+            return Err("non-temporal stores are not forwarded");
         }
         if effects.is_idiom {
-            return Err("with these registers it waits for nothing");
+            return Err("with these registers it is an idiom and has no inputs");
         }
         let writes = |register: Register| {
             effects.outputs.iter().any(|(location, _)| Some(*location) == Location::of(register))
         };
         let own = if self.counts() { OTHER_COUNTER } else { COUNTER };
         if RESERVED.iter().any(|register| writes(*register) && (*register != COUNTER || own == COUNTER)) {
-            return Err("it writes a register that the chain itself needs");
+            return Err("it writes a register that the chain needs");
         }
         let foreign = |memory: &crate::effects::Memory| {
             !matches!(memory.base, BUFFER | BUFFER_AGAIN | HUB)
@@ -232,106 +246,88 @@ impl<'a> Draft<'a> {
                 || memory.bytes > 64
         };
         if effects.memory.iter().any(foreign) {
-            return Err("it reaches memory in a way of its own");
+            return Err("it accesses memory outside the buffer");
         }
         if self.key.from == Port::Address && effects.memory.iter().any(|memory| memory.is_written) {
-            return Err("what it stored itself reaches it before its address does");
+            return Err("its own stored value, not its address, is the bottleneck");
         }
         Ok(())
     }
 
-    /// True if `cl` is taken, so that the loop must count in another register.
+    /// True if `cl` is used, so that the loop must count in another register.
     pub fn counts(&self) -> bool {
         needs_cl(self.key)
     }
 }
 
-/// True if the chain for this key cannot count its turns in `rcx`.
+/// True if the loop of this key's chain cannot count in `rcx`.
 pub(super) fn needs_cl(key: &Key) -> bool {
     key.form.operands.iter().any(|operand| matches!(operand, Operand::Count | Operand::HighByte))
 }
 
 impl Unit {
-    /// Adds what leads from the output back to the input.
-    fn close(&mut self, output: Place, input: Place, draft: &Draft<'_>) -> Result<(), &'static str> {
-        use Place as P;
+    /// Adds the closers from the output back to the input.
+    fn close(&mut self, output: Storage, input: Storage, draft: &Draft<'_>) -> Result<(), &'static str> {
+        use Storage as S;
         let bits = draft.bits;
         let unwieldy = "memory of a width that no plain load and store has";
         match (output, input) {
-            (from, to) if from == to && !matches!(to, P::Address) => Ok(()),
-            (P::General(from), P::General(to)) => {
-                self.add(closers::lea(to, from), Closer::Lea);
-                Ok(())
-            }
-            (P::Memory, P::Vector(to)) if closers::vector_load(to, bits).is_some() => {
+            (from, to) if from == to && !matches!(to, S::Address) => {}
+            (S::General(from), S::General(to)) => self.add(closers::lea(to, from), Closer::Lea),
+            (S::Memory, S::Vector(to)) if closers::vector_load(to, bits).is_some() => {
                 self.instructions.extend(closers::vector_load(to, bits));
-                Ok(())
             }
-            (P::Memory, to) => {
+            (S::Memory, to) => {
                 let (load, loaded) = match closers::load(HUB, bits) {
-                    Some(load) => (load, P::General(HUB)),
-                    None => (closers::vector_load(CARRIER, bits).ok_or(unwieldy)?, P::Vector(CARRIER)),
+                    Some(load) => (load, S::General(HUB)),
+                    None => (closers::vector_load(CARRIER, bits).ok_or(unwieldy)?, S::Vector(CARRIER)),
                 };
                 self.instructions.push(load);
-                self.close(loaded, to, draft)
+                self.close(loaded, to, draft)?;
             }
-            (P::Vector(from), P::Memory) => match closers::vector_store(from, bits) {
-                Some(store) => {
-                    self.add(store, Closer::VectorStore(bits));
-                    Ok(())
-                }
+            (S::Vector(from), S::Memory) => match closers::vector_store(from, bits) {
+                Some(store) => self.add(store, Closer::VectorStore(bits)),
                 None => {
                     self.add(closers::from_vector(HUB, closers::xmm(from)), Closer::Vector);
                     self.add(closers::store(HUB, bits).ok_or(unwieldy)?, Closer::Store(bits));
-                    Ok(())
                 }
             },
-            (P::General(from), P::Memory) => match closers::store(from, bits) {
-                Some(store) => {
-                    self.add(store, Closer::Store(bits));
-                    Ok(())
-                }
+            (S::General(from), S::Memory) => match closers::store(from, bits) {
+                Some(store) => self.add(store, Closer::Store(bits)),
                 None => {
                     self.add(closers::to_vector(from, closers::xmm(CARRIER)), Closer::Vector);
-                    self.close(P::Vector(CARRIER), P::Memory, draft)
+                    self.close(S::Vector(CARRIER), S::Memory, draft)?;
                 }
             },
-            (P::General(from), to) if from != HUB => {
+            (S::General(from), to) if from != HUB => {
                 self.add(closers::lea(HUB, from), Closer::Lea);
-                self.close(P::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
-            (P::General(_), P::Flags) => {
-                self.add(closers::compare(), Closer::Compare);
-                Ok(())
-            }
-            (P::General(_), P::Address) => {
+            (S::General(_), S::Flags) => self.add(closers::compare(), Closer::Compare),
+            (S::General(_), S::Address) => {
                 self.add(closers::general(Code::And_rm64_r64, HUB, ZERO), Closer::And);
                 self.add(closers::general(Code::Or_rm64_r64, HUB, BUFFER), Closer::Or);
-                Ok(())
             }
-            (P::General(_), P::Vector(to)) => {
+            (S::General(_), S::Vector(to)) => {
                 self.add(closers::to_vector(HUB, closers::xmm(to)), Closer::Vector);
-                Ok(())
             }
-            (P::General(_), P::Mask(to)) => {
-                self.add(closers::to_mask(HUB, to), Closer::Mask);
-                Ok(())
-            }
-            (P::Vector(from), to) => {
+            (S::General(_), S::Mask(to)) => self.add(closers::to_mask(HUB, to), Closer::Mask),
+            (S::Vector(from), to) => {
                 self.add(closers::from_vector(HUB, closers::xmm(from)), Closer::Vector);
-                self.close(P::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
-            (P::Mask(from), to) => {
+            (S::Mask(from), to) => {
                 self.add(closers::from_mask(HUB, from), Closer::Mask);
-                self.close(P::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
-            (P::Flags, to) => {
-                let flag = draft.flag.ok_or("it writes no flag that can be waited for")?;
+            (S::Flags, to) => {
+                let flag = draft.flag.ok_or("it writes no flag that `cmov` can read")?;
                 self.add(closers::select(flag), Closer::Select(flag));
-                self.close(P::General(HUB), to, draft)
+                self.close(S::General(HUB), to, draft)?;
             }
-            (P::Address, _) => Err("an address is no result"),
+            (S::Address, _) => return Err("an address is not a result"),
         }
+        Ok(())
     }
 
     fn add(&mut self, instruction: Instruction, closer: Closer) {
@@ -341,28 +337,28 @@ impl Unit {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RegisterKind {
     General,
     Vector,
     Mask,
 }
 
-fn kind(operand: Operand) -> Option<Kind> {
+fn kind(operand: Operand) -> Option<RegisterKind> {
     match operand {
-        Operand::General(_) | Operand::HighByte | Operand::Count => Some(Kind::General),
-        Operand::Vector(_) => Some(Kind::Vector),
-        Operand::Mask => Some(Kind::Mask),
+        Operand::General(_) | Operand::HighByte | Operand::Count => Some(RegisterKind::General),
+        Operand::Vector(_) => Some(RegisterKind::Vector),
+        Operand::Mask => Some(RegisterKind::Mask),
         _ => None,
     }
 }
 
-/// A register for an operand that is not in the chain.
+/// The register of an operand outside the chain.
 fn bystander(key: &Key, index: usize) -> Register {
     let is_old = key.form.operands.contains(&Operand::HighByte);
     let place = index % 4;
     match key.form.operands.get(index).and_then(|operand| kind(*operand)) {
-        Some(Kind::Vector) => Register::ZMM4 + place as u32,
-        Some(Kind::Mask) => Register::K4 + place as u32,
+        Some(RegisterKind::Vector) => Register::ZMM4 + place as u32,
+        Some(RegisterKind::Mask) => Register::K4 + place as u32,
         _ if is_old => OLD_BYSTANDERS[place],
         _ => BYSTANDERS[place],
     }

@@ -1,9 +1,9 @@
-//! The picture as text for Graphviz.
+//! Drawings as DOT text for Graphviz.
 
 use crate::draw::parts::{Arrow, Node, NodeKind, Picture};
 use std::fmt::Write;
 
-/// The picture in the DOT language: groups as clusters, the critical chain bold.
+/// The drawing in the DOT language, with groups as clusters and the critical chain in bold.
 #[must_use]
 pub fn to_dot(picture: &Picture) -> String {
     let mut out = String::new();

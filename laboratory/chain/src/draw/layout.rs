@@ -1,9 +1,9 @@
-//! Where boxes and arrows go.
+//! Positions of boxes and arrows.
 //!
-//! Layers come from the arrows: everything as late as what waits for it allows, so that a load is next to its
-//! use. Arrows over several layers get a vertex of no width in each layer between, so that they are led around
-//! boxes and not through them. The order within layers and the places across come from Sugiyama's algorithm (the
-//! `rust-sugiyama` crate).
+//! The arrows determine the layers: each box is as low as the boxes that depend on it allow, so that a load
+//! is next to its use. An arrow over several layers gets a vertex of no width in each layer between, which
+//! routes it around boxes. The order within layers and the horizontal positions come from Sugiyama's
+//! algorithm (the `rust-sugiyama` crate).
 
 use crate::draw::parts::{NodeKind, Picture};
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
@@ -15,24 +15,24 @@ pub type Point = (f64, f64);
 /// A rectangle.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rectangle {
-    /// Its left edge.
+    /// The left edge.
     pub left: f64,
-    /// Its upper edge.
+    /// The upper edge.
     pub top: f64,
-    /// Its width.
+    /// The width.
     pub width: f64,
-    /// Its height.
+    /// The height.
     pub height: f64,
 }
 
 impl Rectangle {
-    /// The middle.
+    /// The centre.
     #[must_use]
     pub fn middle(&self) -> Point {
         (self.left + self.width / 2.0, self.top + self.height / 2.0)
     }
 
-    /// True if two overlap.
+    /// True if the rectangles overlap.
     #[must_use]
     pub fn overlaps(&self, other: &Rectangle) -> bool {
         self.left < other.left + other.width
@@ -41,7 +41,7 @@ impl Rectangle {
             && other.top < self.top + self.height
     }
 
-    /// The smallest that holds both.
+    /// The smallest rectangle that contains both.
     #[must_use]
     pub fn with(&self, other: &Rectangle) -> Rectangle {
         let (left, top) = (self.left.min(other.left), self.top.min(other.top));
@@ -51,46 +51,46 @@ impl Rectangle {
     }
 }
 
-/// Places.
+/// The layout of a picture.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// By box.
+    /// The rectangle of each box.
     pub nodes: Vec<Rectangle>,
-    /// By arrow: the points that it goes through.
+    /// The points of each arrow.
     pub arrows: Vec<Vec<Point>>,
-    /// Of the whole.
+    /// The total width.
     pub width: f64,
-    /// Of the whole.
+    /// The total height.
     pub height: f64,
 }
 
-/// Height of a box.
+/// The height of a box.
 pub const BOX_HEIGHT: f64 = 26.0;
-/// From one layer to the next.
+/// The distance between layers.
 const LAYER: f64 = 58.0;
-/// Width of a character of a box's text.
+/// The width of a character in a box.
 pub const CHARACTER: f64 = 7.3;
-/// Between boxes.
+/// The space between boxes.
 const GAP: f64 = 26.0;
-/// How far an arrow from a box to itself stands out.
+/// How far an arrow from a box to itself extends beyond it.
 const SELF_ARROW: f64 = 14.0;
-/// Around everything.
+/// The margin around the drawing.
 const MARGIN: f64 = 24.0;
 
-/// Lays a picture out.
+/// Computes the layout of a picture.
 #[must_use]
 pub fn lay_out(picture: &Picture) -> Layout {
     let layers = layers(picture);
     let count = picture.nodes.len();
     let mut sizes: Vec<(u32, (f64, f64))> = Vec::new();
     for (index, node) in picture.nodes.iter().enumerate() {
-        // Room for an arrow to itself and its label, on both sides so that the box stays in the middle.
+        // Room for an arrow to itself and its label, on both sides to keep the box centred.
         let has_own = picture.arrows.iter().any(|arrow| arrow.from == index && arrow.to == index);
         let room = if has_own { 2.0 * (SELF_ARROW + 20.0) } else { 0.0 };
         sizes.push((index as u32, (box_width(&node.text, node.kind) + GAP + room, BOX_HEIGHT)));
     }
     let mut edges: Vec<(u32, u32)> = Vec::new();
-    // The vertices that each arrow goes through.
+    // The vertices along each arrow.
     let mut routes: Vec<Vec<usize>> = Vec::new();
     let mut layer_of: Vec<usize> = layers.clone();
     for arrow in &picture.arrows {
@@ -150,17 +150,18 @@ pub fn lay_out(picture: &Picture) -> Layout {
     layout
 }
 
-/// The width of a box with that text.
+/// The width of a box with this text.
 fn box_width(text: &str, kind: NodeKind) -> f64 {
     let room = if kind == NodeKind::Instruction { 40.0 } else { 24.0 };
     text.chars().count() as f64 * CHARACTER + room
 }
 
-/// Layers from the top: as far down as what waits allows, arguments right above their first use.
+/// The layer of each box from the top: as low as its dependents allow, arguments directly above their first
+/// use.
 fn layers(picture: &Picture) -> Vec<usize> {
     let count = picture.nodes.len();
     let arrows = || picture.arrows.iter().filter(|arrow| !arrow.is_carried);
-    // Nodes are in the order of execution, but for arguments and results; a few passes settle all.
+    // Except for arguments and results, nodes are in execution order, so a few passes suffice.
     let mut height = vec![0_usize; count];
     for _ in 0..=count {
         let mut changed = false;
@@ -178,7 +179,7 @@ fn layers(picture: &Picture) -> Vec<usize> {
     height.into_iter().map(|height| highest - height).collect()
 }
 
-/// The places across, from 0, of every vertex; parts that are not connected stand side by side.
+/// The horizontal position of every vertex, from 0; disconnected parts are placed side by side.
 fn places_across(sizes: &[(u32, (f64, f64))], edges: &[(u32, u32)]) -> Vec<f64> {
     let config = Config {
         minimum_length: 1,
@@ -207,7 +208,7 @@ fn places_across(sizes: &[(u32, (f64, f64))], edges: &[(u32, u32)]) -> Vec<f64> 
     across
 }
 
-/// Arrows from one iteration to the next leave at the bottom and come back at the top, along the right side.
+/// Routes loop-carried arrows from the bottom, along the right side, back to the top.
 fn carry_around(picture: &Picture, layout: &mut Layout) {
     let (own, carried): (Vec<usize>, Vec<usize>) = (0..picture.arrows.len())
         .filter(|index| picture.arrows[*index].is_carried)
@@ -226,7 +227,7 @@ fn carry_around(picture: &Picture, layout: &mut Layout) {
         let x = edge + lane as f64 * 12.0;
         let (from, to) = (layout.nodes[arrow.from], layout.nodes[arrow.to]);
         let (start, end) = (from.top + from.height, to.top);
-        // Between the layers, each in a lane of its own; along the edge outside everything.
+        // Between layers, and along the edge, each in its own lane.
         let (low, high) = (start + 10.0 + 3.0 * (lane % 4) as f64, end - 14.0 - 3.0 * (lane % 4) as f64);
         layout.arrows[*index] = vec![
             (from.middle().0 + 10.0, start),

@@ -1,5 +1,6 @@
-//! The dependency graph as a picture: DOT text, or an SVG image.
+//! Drawings of the dependency graph, as DOT text or as an SVG image.
 
+mod builder;
 pub mod dot;
 pub mod layout;
 pub mod parts;
@@ -12,5 +13,5 @@ pub use parts::Picture;
 pub use picture::{Hot, View, of_analysis, of_loop};
 pub use svg::to_svg;
 
-/// Boxes that can be drawn so that a person can read them.
+/// The largest number of boxes that remains readable.
 pub const MOST_BOXES: usize = 400;

@@ -1,6 +1,6 @@
-//! A picture before anything has a place: boxes, arrows, groups.
+//! A drawing before layout: boxes, arrows and groups.
 
-/// What a box stands for.
+/// The kind of a box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// An argument.
@@ -14,41 +14,41 @@ pub enum NodeKind {
 /// A box.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What is written in it.
+    /// Its text.
     pub text: String,
-    /// The cycle in which it is ready, if everything could start at once.
+    /// The cycle in which the value is ready if all arguments are ready at 0.
     pub ready: Option<f64>,
-    /// What it stands for.
+    /// Its kind.
     pub kind: NodeKind,
     /// Its group.
     pub group: Option<usize>,
-    /// On the critical chain.
+    /// True if it is on the critical chain.
     pub is_critical: bool,
-    /// The instruction it stands for, by its place in the function.
+    /// The instruction, as an index into the function.
     pub instruction: Option<usize>,
 }
 
-/// An arrow; all that one instruction waits for another for.
+/// An arrow for all dependencies between two boxes.
 #[derive(Clone, Debug)]
 pub struct Arrow {
-    /// What is waited for.
+    /// The box that is waited for.
     pub from: usize,
-    /// Who waits.
+    /// The box that waits.
     pub to: usize,
-    /// Through what: registers, flags, memory.
+    /// The registers, flags and memory that the dependencies go through.
     pub labels: Vec<String>,
-    /// For how long.
+    /// The largest latency.
     pub cycles: f64,
-    /// On the critical chain.
+    /// True if it is on the critical chain.
     pub is_critical: bool,
-    /// From one iteration to the next.
+    /// True if it leads to the next iteration.
     pub is_carried: bool,
 }
 
-/// A picture without places.
+/// A drawing before layout.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The boxes, in the order of execution.
     pub nodes: Vec<Node>,
@@ -56,10 +56,10 @@ pub struct Picture {
     pub arrows: Vec<Arrow>,
     /// The names of groups.
     pub groups: Vec<String>,
-    /// What is written below it: the prediction, what was measured, what binds.
+    /// The text below the drawing: the prediction, the measurement, the bottleneck.
     pub remark: String,
-    /// How many instructions are not drawn, because no result waits for them.
+    /// Instructions that are not drawn because no result depends on them.
     pub left_out: usize,
-    /// How many are not drawn, because there are too many beside the critical chain.
+    /// Instructions that are not drawn because the drawing would be too wide; none is on the critical chain.
     pub beside: usize,
 }

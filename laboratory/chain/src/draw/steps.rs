@@ -1,8 +1,8 @@
-//! Which instructions belong together: the steps of a computation, found in its machine code.
+//! Groups the instructions of a drawing by the steps of the computation.
 //!
-//! A *carry chain* is an addition and the additions with carry that take in its flag, one after the other. A chain
-//! of 32-bit additions that takes in the upper half of something by a shift is a *fold*, with the moves and the
-//! shift before it. Everything else stands alone.
+//! A *carry chain* is an addition and the additions with carry that consume its flag in sequence. A chain of
+//! 32-bit additions to the upper half of a shifted register is a *fold*, together with the moves and the
+//! shift before it. Other instructions are not grouped.
 
 use crate::class::{Class, classes};
 use crate::decode::Function;
@@ -11,7 +11,7 @@ use crate::effects::Effects;
 use crate::form::Operand;
 use iced_x86::{Instruction, Mnemonic};
 
-/// Gives the boxes of a picture their groups.
+/// Assigns the boxes of a picture to groups.
 pub(crate) fn group(picture: &mut Picture, function: &Function, effects: &[Effects]) {
     let instructions: Vec<Option<usize>> = picture.nodes.iter().map(|node| node.instruction).collect();
     let takes_carry = |node: usize| {
@@ -21,7 +21,7 @@ pub(crate) fn group(picture: &mut Picture, function: &Function, effects: &[Effec
     let mut parent: Vec<usize> = (0..picture.nodes.len()).collect();
     let is_flag = |label: &String| label == "CF" || label == "OF";
     for arrow in picture.arrows.iter().filter(|arrow| !arrow.is_carried) {
-        // A flag cleared by an idiom begins a chain, but is not part of it.
+        // A flag cleared by an idiom starts a chain, but is not part of it.
         let is_cleared = instructions[arrow.from].is_some_and(|index| effects[index].is_idiom);
         if takes_carry(arrow.to) && !is_cleared && arrow.labels.iter().any(is_flag) {
             let (a, b) = (root(&parent, arrow.from), root(&parent, arrow.to));
@@ -72,7 +72,7 @@ fn root(parent: &[usize], mut node: usize) -> usize {
     node
 }
 
-/// Boxes outside every chain that nothing but this one waits for, directly or through each other.
+/// Boxes outside every chain on which only this chain depends, directly or through each other.
 fn feeding(picture: &Picture, chain: &[usize], parent: &[usize]) -> Vec<usize> {
     let alone = |node: usize| {
         picture.nodes[node].kind == NodeKind::Instruction
@@ -98,7 +98,7 @@ fn feeding(picture: &Picture, chain: &[usize], parent: &[usize]) -> Vec<usize> {
     }
 }
 
-/// The width of what an instruction computes.
+/// The operand size of an instruction in bits.
 fn width(instruction: &Instruction) -> u16 {
     match Operand::of(instruction, 0) {
         Operand::General(bits) | Operand::Vector(bits) | Operand::Memory(bits) => bits,
@@ -106,7 +106,7 @@ fn width(instruction: &Instruction) -> u16 {
     }
 }
 
-/// True for a shift that leaves the upper half of a register.
+/// True for a shift that extracts the upper half of a register.
 fn takes_upper_half(instruction: &Instruction) -> bool {
     use Mnemonic as M;
     match instruction.mnemonic() {

@@ -1,13 +1,14 @@
-//! The picture as an image.
+//! Drawings as SVG images.
 //!
-//! Written by hand: colours are classes in a style sheet that follows light and dark, text stays text, and arrows
-//! are led along the bends that the layout found.
+//! The SVG is written by hand: colours are classes in a style sheet for light and dark, text remains text,
+//! and arrows follow the bends of the layout.
 
 use crate::draw::layout::{BOX_HEIGHT, CHARACTER, Layout, Point, Rectangle, lay_out};
 use crate::draw::parts::{Arrow, Node, NodeKind, Picture};
 use std::fmt::Write;
 
-/// Colours are written out for every class: many programs that show SVG know no CSS variables, and would draw all in black.
+/// Colours are repeated in every class, because many SVG viewers do not support CSS variables and would draw
+/// everything in black.
 const STYLE: &str = "
 svg { background: #ffffff; }
 text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #1c2024; }
@@ -47,10 +48,10 @@ marker#hot-tip path { fill: #c4161c; }
 }
 ";
 
-const LEGEND: &str = "red: what binds, the critical chain or the work of the busiest ports; at a box's right: the cycle in which it is ready if all arguments come at \
-                      0; dashed: to the next iteration or turn";
+const LEGEND: &str = "red: the critical chain, or the work of the busiest ports; right of a box: the cycle in which it is ready if all arguments are \
+                      ready at 0; dashed: to the next iteration";
 
-/// The larger side of an image at most, in pixels.
+/// The longest side of an image, in pixels.
 pub const LARGEST: f64 = 1990.0;
 
 /// The picture as an SVG document.
@@ -63,7 +64,7 @@ pub fn to_svg(picture: &Picture) -> String {
     let width = width.max(picture.remark.chars().count() as f64 * 7.0 + 48.0);
     let legend = layout.height + 8.0;
     let height = layout.height + if picture.remark.is_empty() { 24.0 } else { 46.0 };
-    // What is larger is shown smaller; it can still be zoomed into.
+    // Larger drawings are scaled down; a viewer can zoom in.
     let scale = (LARGEST / width.max(height)).min(1.0);
     let (shown_width, shown_height) = (width * scale, height * scale);
     let mut out = String::new();
@@ -83,7 +84,7 @@ pub fn to_svg(picture: &Picture) -> String {
     }
     let _ = writeln!(out, "<text class=\"title\" x=\"24\" y=\"28\">{}</text>", escaped(&title));
     groups(&mut out, picture, &layout);
-    // The critical ones on top.
+    // Critical arrows are drawn on top.
     let by_weight = |critical: bool| {
         let arrows = picture.arrows.iter().zip(&layout.arrows);
         arrows.filter(move |(arrow, _)| arrow.is_critical == critical)
@@ -109,20 +110,20 @@ pub fn to_svg(picture: &Picture) -> String {
 fn left_out(count: usize) -> String {
     match count {
         0 => String::new(),
-        1 => " (1 instruction that no result waits for is not drawn)".to_owned(),
-        _ => format!(" ({count} instructions that no result waits for are not drawn)"),
+        1 => " (1 instruction that no result depends on is not drawn)".to_owned(),
+        _ => format!(" ({count} instructions that no result depends on are not drawn)"),
     }
 }
 
 fn beside(count: usize) -> String {
     match count {
         0 => String::new(),
-        1 => "; 1 beside the critical chain is left out".to_owned(),
-        _ => format!("; {count} beside the critical chain are left out"),
+        1 => "; 1 outside the critical chain is left out".to_owned(),
+        _ => format!("; {count} outside the critical chain are left out"),
     }
 }
 
-/// A tinted ground under the boxes of each group and the arrows between them, with its name above the first.
+/// A tinted background for each group's boxes and arrows, with its name above the first box.
 fn groups(out: &mut String, picture: &Picture, layout: &Layout) {
     for (group, name) in picture.groups.iter().enumerate() {
         let is_own = |node: usize| picture.nodes[node].group == Some(group);
@@ -195,7 +196,7 @@ fn classes(arrow: &Arrow) -> String {
     format!("{critical}{carried}")
 }
 
-/// A line through the points: straight where they stand below each other, in soft bends elsewhere.
+/// A line through the points: straight if vertical or horizontal, otherwise curved.
 fn path(points: &[Point]) -> String {
     let Some((x, y)) = points.first() else { return String::new() };
     let mut out = format!("M{x:.1},{y:.1}");
@@ -211,14 +212,14 @@ fn path(points: &[Point]) -> String {
     out
 }
 
-/// The registers and flags beside an arrow, near its end.
+/// The registers and flags of an arrow, near its end.
 fn label(out: &mut String, arrow: &Arrow, points: &[Point]) {
     let [.., before, end] = points else { return };
     if arrow.labels.is_empty() {
         return;
     }
     let text = arrow.labels.join(" ");
-    // Beside a straight arrow; on a bent one, whose ground is left out around the letters.
+    // Beside a straight arrow; on a bent one, whose line is interrupted around the letters.
     let is_straight = (before.0 - end.0).abs() < 3.0;
     let (x, y, anchor) = match arrow.is_carried {
         true if arrow.from == arrow.to => {

@@ -1,10 +1,10 @@
-//! What a simulated call is bound by: the part of the core without which it would take the fewest cycles.
+//! Finds the bottleneck of a simulated call: the part of the core without which it takes the fewest cycles.
 
 use super::run::{Limits, simulate};
 use super::{Core, Ops};
 use serde::Serialize;
 
-/// A part of the core.
+/// A part of the core that can be the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Binds {
@@ -12,16 +12,16 @@ pub enum Binds {
     Ports,
     /// Dispatch and retirement.
     Issue,
-    /// The way from one call to the next, or within a call that fills the window.
+    /// The dependencies from one call to the next, or those within a call that fills the window.
     Chain,
     /// The front end: taken branches.
     FrontEnd,
-    /// How much of the calls that follow is in flight.
+    /// The number of calls in flight.
     Window,
 }
 
 impl Binds {
-    /// In words.
+    /// The name, in words.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -34,11 +34,12 @@ impl Binds {
     }
 }
 
-/// What a part must give back, as a share of the call, to count: less is in the noise of any measurement.
+/// The least relative gain that makes a part the bottleneck; smaller ones are within the noise of
+/// measurements.
 const WORTH: f64 = 0.02;
 
-/// What binds calls that take that many cycles, and the cycles that they would take without it; `None` where no single part
-/// does.
+/// The bottleneck of calls that take this many cycles, and the cycles without it; `None` if no single part
+/// limits them.
 #[must_use]
 pub fn binds(ops: &Ops, core: &Core, port_count: usize, cycles: f64) -> Option<(Binds, f64)> {
     let all = Limits::ALL;

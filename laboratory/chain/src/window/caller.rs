@@ -1,5 +1,5 @@
-//! The loop that a call is timed in, as part of the trace: arguments from registers that it keeps, a call through a
-//! register, what becomes of the result, and a count.
+//! The timing loop around a call, as part of the trace: arguments from preserved registers, a call through a
+//! register, the use of the result, and a counter.
 
 use crate::signature::Signature;
 use crate::trace::{Registers, Trace, TraceStep};
@@ -8,32 +8,32 @@ use iced_x86::code_asm::{
 };
 use iced_x86::{IcedError, Register};
 
-/// How calls follow each other.
+/// The dependency between consecutive calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calls {
-    /// A call's result, or the last byte that it wrote, decides an argument of the next.
+    /// An argument of each call depends on the previous call's result, or on the last byte that it wrote.
     Chained,
-    /// No call waits for another.
+    /// Calls do not depend on each other.
     Independent,
 }
 
-/// Where the loop lies: a line of its own, far from all code.
+/// The address of the loop: line-aligned and far from all other code.
 const AT: u64 = 0x10_0000;
 
-/// True for the addresses of the loop, which has at most two lines.
+/// True for the addresses of the loop, which occupies at most two lines.
 pub(super) fn is_of_the_loop(address: u64) -> bool {
     (AT..AT + 128).contains(&address)
 }
 
-/// The trace of a call of `bytes` bytes within one turn of the loop.
+/// The trace of one iteration of the loop, with a call of `bytes` bytes.
 ///
 /// # Errors
-/// Where the loop cannot be assembled, which no input causes.
+/// If the loop cannot be assembled, which does not occur for any input.
 pub fn called(trace: &Trace, signature: &Signature, calls: Calls, bytes: usize) -> Result<Trace, IcedError> {
     let Some(first) = trace.steps.first().map(|step| step.registers) else { return Ok(trace.clone()) };
     let is_chained = calls == Calls::Chained;
     let mut code = CodeAssembler::new(64)?;
-    // The register that the result of the call before is in, or a zero made from it.
+    // `rbx` holds the result of the previous call, or a zero derived from it.
     let is_sum = signature.chained == Some("sum");
     let mut start = code.create_label();
     code.set_label(&mut start)?;
@@ -44,7 +44,7 @@ pub fn called(trace: &Trace, signature: &Signature, calls: Calls, bytes: usize) 
             code.mov(edx, ebx)?;
         }
         (false, true) => {
-            // Both buffers are found by what was read of the last one.
+            // Both addresses depend on the byte read after the previous call.
             code.lea(rdi, r14 + rbx)?;
             code.lea(rsi, r15 + rbx)?;
             code.mov(rdx, r15)?;
@@ -69,12 +69,11 @@ pub fn called(trace: &Trace, signature: &Signature, calls: Calls, bytes: usize) 
     code.dec(r12)?;
     code.jne(start)?;
     let assembled = code.assemble(AT)?;
-    let _ = rbx;
 
     let mut registers: Registers = first;
     registers[Register::RAX.number()] = first[Register::RDI.number()].wrapping_add(bytes.max(1) as u64 - 1);
     registers[Register::RBX.number()] = 0;
-    // Before the call the return address is not on the stack yet.
+    // Before the call, the return address is not on the stack.
     registers[Register::RSP.number()] = first[Register::RSP.number()].wrapping_add(8);
     let mut found = Trace { steps: Vec::new(), code: trace.code.clone(), is_cut: trace.is_cut };
     let decoder = iced_x86::Decoder::with_ip(64, &assembled, AT, iced_x86::DecoderOptions::NONE);

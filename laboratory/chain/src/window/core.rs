@@ -1,52 +1,52 @@
-//! How large the window of a core is, as the tables say it.
+//! The size of a core's window, as given by the tables.
 
 use super::front::Front;
 
-/// A core's window.
+/// The out-of-order window of a core.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Core {
-    /// Slots that are dispatched in a cycle.
+    /// Slots dispatched per cycle.
     pub dispatch: f64,
-    /// Slots that retire in a cycle.
+    /// Slots retired per cycle.
     pub retire: f64,
-    /// Slots of the reorder buffer.
+    /// Slots in the reorder buffer.
     pub reorder: usize,
-    /// Stores that wait to be written to the cache.
+    /// Entries of the store queue.
     pub stores: usize,
-    /// Cycles from the writing of a store to a load of its bytes that could not be forwarded to it.
+    /// Cycles from the write of a store to a load of its bytes that could not be forwarded.
     pub unforwarded: f64,
     /// The schedulers.
     pub schedulers: Vec<Scheduler>,
     /// The front end.
     pub front: Front,
-    /// What the lines of the table say, and who says so: `reorder buffer 448`, and the citation.
+    /// The lines of the table with the text of their citations, such as `reorder buffer 448`.
     pub sources: Vec<(String, String)>,
 }
 
-/// Where operations wait for their inputs.
+/// A queue in which operations wait for their inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// What the source calls it.
+    /// The name in the source.
     pub name: String,
-    /// How many operations wait in it.
+    /// The number of entries.
     pub entries: usize,
-    /// The ports that it feeds.
+    /// The ports that it feeds, as a bit set.
     pub ports: u32,
-    /// Operations are given their port at dispatch, in turn, and not the first that is free.
+    /// True if an operation's port is chosen at dispatch, in turn; false if it takes the first free port.
     pub in_turn: bool,
 }
 
-/// What tables leave unsaid.
-const UNSAID: f64 = -1.0;
+/// A value missing from the table.
+const MISSING: f64 = -1.0;
 
 impl Default for Core {
     fn default() -> Core {
         Core {
-            dispatch: UNSAID,
-            retire: UNSAID,
+            dispatch: MISSING,
+            retire: MISSING,
             reorder: 0,
             stores: 0,
-            unforwarded: UNSAID,
+            unforwarded: MISSING,
             schedulers: Vec::new(),
             front: Front::UNLIMITED,
             sources: Vec::new(),
@@ -55,7 +55,8 @@ impl Default for Core {
 }
 
 impl Core {
-    /// Takes a line `core NAME VALUE CITATION` of a table, without its first word and with the citation's text.
+    /// Applies a line `core NAME VALUE CITATION` of a table, given without its first word and with the
+    /// citation's text.
     pub(crate) fn set(&mut self, name: &str, value: f64, citation: &str) -> Result<(), String> {
         let count = value as usize;
         match name {
@@ -71,13 +72,13 @@ impl Core {
             "block-instructions" => self.front.block_instructions = count.max(1) as u32,
             "blocks" => self.front.blocks = count.max(1) as u32,
             "queue" => self.front.queue = count.max(1),
-            _ => return Err(format!("a core has no '{name}'")),
+            _ => return Err(format!("unknown property '{name}' of a core")),
         }
         self.sources.push((format!("{name} {value}"), citation.to_owned()));
         Ok(())
     }
 
-    /// What a table that has been read as a whole lacks.
+    /// The first property missing from a completely parsed table.
     pub(crate) fn lacks(&self) -> Option<&'static str> {
         let rules = [
             (self.retire > 0.0, "core retire"),

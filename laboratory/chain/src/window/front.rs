@@ -1,28 +1,28 @@
-//! What the front end delivers, and when.
+//! The front end: which instructions are delivered in which cycle.
 
-/// How instructions reach the window. Cycles are of the core.
+/// The limits of the front end. Cycles are core cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Front {
-    /// Bytes of the aligned blocks of code that are fetched as one.
+    /// The size of the aligned blocks of code that are fetched, in bytes.
     pub block_bytes: u64,
-    /// Instructions of a block that are delivered in a cycle.
+    /// Instructions delivered from a block per cycle.
     pub block_instructions: u32,
-    /// Blocks in a cycle, if no taken branch is between them.
+    /// Blocks per cycle, if no taken branch is between them.
     pub blocks: u32,
-    /// From a taken jump to what it leads to.
+    /// Cycles from a taken jump to its target.
     pub taken_cycles: f64,
-    /// The same for a jump back, as a loop ends with.
+    /// Cycles from a backward jump, such as that of a loop, to its target.
     pub back_cycles: f64,
-    /// The same for a call or jump through a register that has led to several places.
+    /// Cycles from a call or jump through a register that has had several targets.
     pub indirect_cycles: f64,
-    /// The same for a return.
+    /// Cycles from a return to its target.
     pub return_cycles: f64,
-    /// Instructions delivered and not yet dispatched.
+    /// Instructions that are delivered but not yet dispatched.
     pub queue: usize,
 }
 
 impl Front {
-    /// Nothing is known that it would limit, but a taken jump ends what is delivered in a cycle.
+    /// A front end without known limits, except that a taken jump ends the delivery of a cycle.
     pub const UNLIMITED: Front = Front {
         block_bytes: u64::MAX,
         block_instructions: u32::MAX,
@@ -35,22 +35,22 @@ impl Front {
     };
 }
 
-/// How an instruction leaves its place.
+/// The way control leaves an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaves {
-    /// The next one follows.
+    /// To the next instruction.
     Not,
-    /// A jump or call with its target in the code.
+    /// By a taken jump or call with a fixed target.
     Taken,
-    /// A jump back.
+    /// By a taken backward jump.
     Back,
-    /// A jump or call through a register or memory that has led to several places.
+    /// By a jump or call through a register or memory that has had several targets.
     Indirect,
-    /// A return.
+    /// By a return.
     Return,
 }
 
-/// Delivery so far.
+/// The state of delivery.
 #[derive(Debug)]
 pub(super) struct Delivery {
     front: Front,
@@ -66,7 +66,7 @@ impl Delivery {
         Delivery { front, cycle: 0.0, block: u64::MAX, in_block: 0, in_cycle: 0, is_fresh: true }
     }
 
-    /// The cycle in which the instruction at an address is delivered; not before `room`.
+    /// The cycle in which the instruction at `address` is delivered, at least `room`.
     pub fn next(&mut self, address: u64, leaves: Leaves, room: f64) -> f64 {
         let block = address / self.front.block_bytes;
         if room > self.cycle {

@@ -1,19 +1,19 @@
-//! Calls that overlap: a simulation of the out-of-order window over what several calls execute.
+//! Simulates the out-of-order window of a core over several consecutive calls.
 //!
-//! The larger of two sums (the longest path, the busiest ports) is a bound, and a call that overlaps with its neighbours
-//! rarely reaches it: the window is finite, so that a long chain in each call keeps only so many of them in flight, and a
-//! front end that follows three taken branches for eight instructions is busy with them alone. Both are simulated
-//! here, in the order of the program:
+//! The larger of two bounds (longest path, busiest ports) is rarely reached by calls that overlap. The window
+//! is finite, so that few calls with a long chain are in flight at a time, and a front end that follows three
+//! taken branches for eight instructions is busy with them alone. The simulation takes both into account. It
+//! handles the instructions in program order:
 //!
 //! 1. the front end delivers an instruction ([`Front`]);
-//! 2. it is dispatched: the dispatch width, the reorder buffer and its scheduler have room;
-//! 3. each of its operations starts on the first port that is free once its inputs are there. Instructions are looked at in
-//!    program order, and each takes the earliest free cycle of a port, so older ones go first, and younger ones fill the gaps;
+//! 2. it is dispatched when the dispatch width, the reorder buffer and its scheduler have room;
+//! 3. each of its operations starts on the first free port after its inputs are ready; because older
+//!    instructions choose their cycles first, younger ones fill the gaps;
 //! 4. it retires, in order.
 //!
-//! The instructions are those of a trace, so every branch goes where it went, and is taken to be predicted; addresses are
-//! known, so a load waits for the store that it reads. What is not in it: misses of any cache, mispredicted branches,
-//! conflicts of cache banks, and replays.
+//! The instructions come from a trace, so the outcome of every branch is known (and assumed to be predicted),
+//! and so is every address: a load waits for the store that it reads from. Cache misses, mispredicted
+//! branches, bank conflicts and replays are not modelled.
 
 mod binds;
 mod caller;

@@ -1,4 +1,4 @@
-//! The instructions of a call as the window sees them, with those of the loop that calls.
+//! The instructions of a call and its timing loop, as the simulation needs them.
 
 use super::caller;
 use super::front::Leaves;
@@ -13,26 +13,26 @@ use crate::trace::Trace;
 use iced_x86::{FlowControl, Instruction};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A memory operand.
+/// A memory access.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access {
-    /// Its address.
+    /// The address.
     pub address: u64,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// It is read.
+    /// True for a read.
     pub is_read: bool,
-    /// It is written.
+    /// True for a write.
     pub is_written: bool,
 }
 
-/// What an operation waits for.
+/// An input of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Input {
     pub location: Location,
-    /// It is part of the address of a load or store.
+    /// True if it is part of the address of a load or store.
     pub is_address: bool,
-    /// By output: for how long.
+    /// The latency to each output.
     pub cycles: Vec<f64>,
 }
 
@@ -41,24 +41,24 @@ pub(super) struct Input {
 pub struct Op {
     /// Its address.
     pub address: u64,
-    /// Dispatch slots that it takes; none if it is one with the instruction before it.
+    /// Its dispatch slots; 0 if it is fused with the previous instruction.
     pub slots: f64,
-    /// Where it leads.
+    /// The way control leaves it.
     pub leaves: Leaves,
-    /// Its memory operands.
+    /// Its memory accesses.
     pub memory: Vec<Access>,
     pub(super) inputs: Vec<Input>,
-    /// By output: the locations that it is; memory is no location.
+    /// The locations of each output; none for memory.
     pub(super) outputs: Vec<(Port, Vec<Location>)>,
-    /// By output: from a forwarded store.
+    /// The latency from a forwarded store to each output.
     pub(super) from_memory: Vec<f64>,
-    /// The ports of loads, of other operations, and of stores.
+    /// The sets of ports for its loads, other operations, and stores.
     pub(super) loads: Vec<u32>,
     pub(super) work: Vec<u32>,
     pub(super) stores: Vec<u32>,
-    /// From the address to what the operation takes.
+    /// The latency from the address to the operation.
     pub(super) load_cycles: f64,
-    /// It stores under a mask, so that nothing is forwarded from it.
+    /// True for a masked store, which cannot be forwarded.
     pub(super) is_masked: bool,
 }
 
@@ -67,15 +67,15 @@ pub struct Op {
 pub struct Ops(pub Vec<Op>);
 
 impl Ops {
-    /// What a trace executes.
+    /// The executed instructions of a trace.
     #[must_use]
     pub fn of_trace(trace: &Trace, latencies: &Latencies, eliminates_moves: bool) -> Ops {
         let function = trace.function();
         let varied = varied(trace);
         let mut reader = Reader::new(latencies.table().high_bytes);
-        let maker = Maker { latencies, eliminates_moves };
+        let builder = OpBuilder { latencies, eliminates_moves };
         let templates: Vec<Op> =
-            function.instructions.iter().map(|found| maker.op(found, &reader.read(found))).collect();
+            function.instructions.iter().map(|found| builder.op(found, &reader.read(found))).collect();
         let mut ops: Vec<Op> = Vec::with_capacity(trace.steps.len());
         let mut before: Option<&Instruction> = None;
         for (place, step) in trace.steps.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Ops {
             let is_fused = instruction.flow_control() == FlowControl::ConditionalBranch
                 && before.is_some_and(throughput::fuses_with_branch);
             if let (true, Some(compare)) = (is_fused, ops.last_mut()) {
-                // The pair is dispatched as the branch and executed as the branch; a memory operand is still loaded.
+                // The pair is dispatched and executed as the branch; a memory operand is still loaded.
                 compare.slots = 0.0;
                 compare.work.clear();
             }
@@ -102,13 +102,13 @@ impl Ops {
     }
 }
 
-struct Maker<'a> {
+struct OpBuilder<'a> {
     latencies: &'a Latencies,
     eliminates_moves: bool,
 }
 
-impl Maker<'_> {
-    /// An instruction, its addresses not yet known.
+impl OpBuilder<'_> {
+    /// An instruction whose addresses are not yet known.
     fn op(&self, instruction: &Instruction, effects: &Effects) -> Op {
         let table = self.latencies.table();
         let is_free = effects.is_idiom || effects.is_move && self.eliminates_moves;
@@ -128,7 +128,7 @@ impl Maker<'_> {
         };
         let touches_memory = !effects.memory.is_empty();
         let inputs = effects.inputs.iter().map(|(location, port)| {
-            let through = |(to, _): &(Port, Vec<Location>)| match graph::goes_through(*port, *to) {
+            let through = |(to, _): &(Port, Vec<Location>)| match graph::depends(*port, *to) {
                 true => cycles(*port, *to),
                 false => f64::NEG_INFINITY,
             };
@@ -180,8 +180,8 @@ impl Maker<'_> {
     }
 }
 
-/// The instructions that led to more than one other: of indirect jumps and calls those whose target is not always the same.
-/// The loop that calls has called other routines before; its call is among them.
+/// The addresses of indirect jumps and calls that had more than one target. The call in the timing loop is
+/// included, because the loop has called other routines before.
 fn varied(trace: &Trace) -> BTreeSet<u64> {
     let mut targets: BTreeMap<u64, u64> = BTreeMap::new();
     let mut varied = BTreeSet::new();
@@ -194,8 +194,8 @@ fn varied(trace: &Trace) -> BTreeSet<u64> {
     varied
 }
 
-/// Where an instruction led: the next one executed is at `next`, or the trace ends. An indirect jump that always leads to the
-/// same place is predicted like a direct one.
+/// The way control left an instruction before the one at `next` (`None` at the end of the trace). An indirect
+/// jump with a single target is predicted like a direct one.
 fn leaves(instruction: &Instruction, next: Option<u64>, varied: &BTreeSet<u64>) -> Leaves {
     let goes_on = next == Some(instruction.next_ip());
     let is_back = next.is_some_and(|next| next <= instruction.ip()) || next.is_none();

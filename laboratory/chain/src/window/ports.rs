@@ -1,17 +1,17 @@
-//! Which ports are taken in which cycle.
+//! Occupancy of the execution ports by cycle.
 
 use std::collections::HashMap;
 
 /// The cycles in which each port starts an operation.
 #[derive(Debug, Default)]
 pub(super) struct Ports {
-    /// By port: by cycle, whether it is taken.
+    /// For each port and cycle, whether the port is taken.
     taken: Vec<Vec<bool>>,
-    /// By port: every cycle before this one is taken or long gone.
+    /// For each port, a cycle before which none is free.
     full_until: Vec<usize>,
-    /// By port: operations.
+    /// Operations started on each port.
     used: Vec<u64>,
-    /// By set of ports: how many operations were given to it.
+    /// Operations assigned in turn, by set of ports.
     turns: HashMap<u32, u32>,
 }
 
@@ -25,13 +25,13 @@ impl Ports {
         }
     }
 
-    /// Starts an operation on one of the ports as soon as possible; the cycle.
+    /// Starts an operation on one of the ports as early as possible and returns the cycle.
     pub fn start(&mut self, ports: u32, ready: f64) -> f64 {
         let ready = ready.max(0.0).ceil() as usize;
         let mut best: Option<(usize, u64, usize)> = None;
         for port in (0..self.taken.len()).filter(|port| ports & 1 << port != 0) {
             let cycle = self.free(port, ready);
-            // Of ports that are free alike the one with the least work behind it.
+            // Of ports that are free in the same cycle, the one with the least work so far.
             if best.is_none_or(|(known, used, _)| (cycle, self.used[port]) < (known, used)) {
                 best = Some((cycle, self.used[port], port));
             }
@@ -51,8 +51,8 @@ impl Ports {
         cycle as f64
     }
 
-    /// Starts an operation on the port whose turn it is among those that could start it: what a core does that gives out ports at
-    /// dispatch, before it knows which will be free.
+    /// Starts an operation on the port whose turn it is. Cores that choose ports at dispatch, before they
+    /// know which will be free, do this.
     pub fn start_in_turn(&mut self, ports: u32, ready: f64) -> f64 {
         let turn = self.turns.entry(ports).or_default();
         let nth = *turn % ports.count_ones().max(1);
@@ -73,7 +73,7 @@ impl Ports {
         cycle
     }
 
-    /// By port: how many operations it has started.
+    /// Operations started on each port.
     pub fn used(&self) -> &[u64] {
         &self.used
     }

@@ -1,4 +1,4 @@
-//! The simulation itself.
+//! The simulation.
 
 use super::Core;
 use super::front::Delivery;
@@ -8,7 +8,7 @@ use crate::effects::Location;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Which parts of the core have limits; leaving one out tells what it costs.
+/// The parts of the core whose limits apply; removing one shows its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The front end.
@@ -17,35 +17,35 @@ pub struct Limits {
     pub width: bool,
     /// Execution ports.
     pub ports: bool,
-    /// What instructions wait for: their inputs.
+    /// Dependencies on inputs.
     pub inputs: bool,
     /// The reorder buffer, the schedulers and the store queue.
     pub window: bool,
 }
 
 impl Limits {
-    /// The core as it is.
+    /// All limits of the core.
     pub const ALL: Limits = Limits { front: true, width: true, ports: true, inputs: true, window: true };
 }
 
-/// What a simulation found.
+/// The result of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// Cycles from a call to the next.
+    /// Cycles per call.
     pub cycles: f64,
-    /// By port: operations of a call.
+    /// Operations per call on each port.
     pub ports: Vec<f64>,
-    /// Dispatch slots of a call.
+    /// Dispatch slots per call.
     pub slots: f64,
 }
 
-/// Instructions that are simulated at least, and calls.
+/// The least number of instructions and of calls to simulate.
 const LEAST: usize = 6_000;
 const LEAST_CALLS: usize = 12;
-/// Stores behind this many others are in the cache.
+/// Stores before this many later ones have left the store queue.
 const FORWARDED: usize = 128;
 
-/// Cycles of a call in the middle of many.
+/// Simulates many calls and returns the cycles of one in the middle.
 #[must_use]
 pub fn simulate(ops: &Ops, core: &Core, port_count: usize, limits: Limits) -> Simulated {
     let ops = &ops.0;
@@ -53,13 +53,13 @@ pub fn simulate(ops: &Ops, core: &Core, port_count: usize, limits: Limits) -> Si
         return Simulated { cycles: 0.0, ports: vec![0.0; port_count], slots: 0.0 };
     }
     let calls = (LEAST / ops.len()).max(LEAST_CALLS);
-    let mut run = Run::new(core, port_count, limits);
+    let mut run = Simulation::new(core, port_count, limits);
     let mut ends = Vec::with_capacity(calls);
     for _ in 0..calls {
         for op in ops {
             run.step(op);
         }
-        ends.push(run.retired);
+        ends.push(run.retire.cycle);
     }
     let first = calls / 3;
     let per_call = |count: u64| count as f64 / calls as f64;
@@ -70,7 +70,7 @@ pub fn simulate(ops: &Ops, core: &Core, port_count: usize, limits: Limits) -> Si
     }
 }
 
-/// A store that later loads may read.
+/// A store that later loads may read from.
 #[derive(Clone, Copy, Debug)]
 struct Stored {
     address: u64,
@@ -80,41 +80,57 @@ struct Stored {
     forwards: bool,
 }
 
-struct Run<'a> {
+/// A stage that instructions pass in order: its last cycle, and the slots used in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stage {
+    cycle: f64,
+    slots: f64,
+}
+
+impl Stage {
+    /// The cycle in which an instruction passes: `at`, or a later one if the slots of the last cycle are used up.
+    fn pass(&mut self, at: f64, slots: f64, width: f64) -> f64 {
+        let used = if at > self.cycle { 0.0 } else { self.slots };
+        *self = match used + slots > width {
+            true => Stage { cycle: at.max(self.cycle + 1.0), slots },
+            false => Stage { cycle: at, slots: used + slots },
+        };
+        self.cycle
+    }
+}
+
+/// The state of a simulation.
+struct Simulation<'a> {
     core: &'a Core,
     limits: Limits,
     delivery: Delivery,
     ports: Ports,
     ready: Vec<f64>,
-    /// The cycle of the last dispatch, and the slots that it holds.
-    dispatch: (f64, f64),
-    /// The same of retirement.
-    retire: (f64, f64),
-    retired: f64,
-    /// Slots in the reorder buffer, with when they leave.
+    dispatch: Stage,
+    retire: Stage,
+    /// The instructions in the reorder buffer: slots and cycle of retirement.
     reorder: VecDeque<(f64, f64)>,
     held: f64,
-    /// By scheduler: when its entries leave.
+    /// For each scheduler, the cycles in which its entries leave.
     waiting: Vec<BinaryHeap<Reverse<u64>>>,
-    /// When stores leave the queue.
+    /// The cycles in which stores leave the store queue.
     store_queue: VecDeque<f64>,
     written: f64,
     stored: VecDeque<Stored>,
-    /// Dispatch cycles of the last instructions, as many as the front end is ahead.
+    /// Dispatch cycles of the last instructions, as many as the front-end queue holds.
     ahead: VecDeque<f64>,
 }
 
-impl<'a> Run<'a> {
-    fn new(core: &'a Core, port_count: usize, limits: Limits) -> Run<'a> {
-        Run {
+impl<'a> Simulation<'a> {
+    fn new(core: &'a Core, port_count: usize, limits: Limits) -> Simulation<'a> {
+        Simulation {
             core,
             limits,
             delivery: Delivery::new(core.front),
             ports: Ports::new(port_count),
             ready: vec![0.0; Location::COUNT],
-            dispatch: (0.0, 0.0),
-            retire: (0.0, 0.0),
-            retired: 0.0,
+            dispatch: Stage::default(),
+            retire: Stage::default(),
             reorder: VecDeque::new(),
             held: 0.0,
             waiting: core.schedulers.iter().map(|_| BinaryHeap::new()).collect(),
@@ -139,9 +155,14 @@ impl<'a> Run<'a> {
         cycle
     }
 
-    /// When an instruction is dispatched.
+    /// The slots per cycle of a stage, if widths are limited.
+    fn width(&self, slots: f64) -> f64 {
+        if self.limits.width { slots } else { f64::INFINITY }
+    }
+
+    /// The cycle in which an instruction is dispatched.
     fn dispatched(&mut self, op: &Op) -> f64 {
-        let mut at = self.dispatch.0;
+        let mut at = self.dispatch.cycle;
         if self.limits.front {
             let room = match self.ahead.len() >= self.core.front.queue {
                 true => self.ahead.pop_front().unwrap_or(0.0),
@@ -158,7 +179,7 @@ impl<'a> Run<'a> {
             for (index, scheduler) in self.core.schedulers.iter().enumerate() {
                 let needed = [&op.loads, &op.work, &op.stores].into_iter().flatten();
                 let needed = needed.filter(|ports| scheduler.ports & **ports != 0).count();
-                // What has started by now has left.
+                // Entries that started earlier have left.
                 while self.waiting[index].len() + needed > scheduler.entries {
                     let Some(Reverse(first)) = self.waiting[index].pop() else { break };
                     at = at.max(first as f64);
@@ -168,24 +189,14 @@ impl<'a> Run<'a> {
                 at = at.max(self.store_queue.pop_front().unwrap_or(0.0));
             }
         }
-        if self.limits.width {
-            if at > self.dispatch.0 {
-                self.dispatch.1 = 0.0;
-            }
-            if self.dispatch.1 + op.slots > self.core.dispatch {
-                at = at.max(self.dispatch.0 + 1.0);
-                self.dispatch.1 = 0.0;
-            }
-            self.dispatch.1 += op.slots;
-        }
-        self.dispatch.0 = at;
+        let at = self.dispatch.pass(at, op.slots, self.width(self.core.dispatch));
         self.ahead.push_back(at);
         at
     }
 
     fn step(&mut self, op: &Op) {
         let at = self.dispatched(op) + 1.0;
-        let ready = |run: &Run<'_>, is_address: bool| {
+        let ready = |run: &Simulation<'_>, is_address: bool| {
             let of = op.inputs.iter().filter(|input| input.is_address == is_address);
             of.map(|input| run.ready[input.location.index()]).fold(at, f64::max)
         };
@@ -193,7 +204,7 @@ impl<'a> Run<'a> {
         let address = if limited { ready(self, true) } else { at };
         let data = if limited { ready(self, false) } else { at };
 
-        // Loads, and what they read of earlier stores.
+        // Loads, and the earlier stores that they read from.
         let mut loaded = address;
         for ports in &op.loads {
             loaded = loaded.max(self.start(*ports, address));
@@ -210,7 +221,7 @@ impl<'a> Run<'a> {
         }
         let mut sent = address;
         for ports in &op.stores {
-            // The address and the data of a store take one slot of its port.
+            // The address and the data of a store share one slot of its port.
             sent = sent.max(self.start(*ports, address));
         }
         let late = started - operands;
@@ -233,7 +244,7 @@ impl<'a> Run<'a> {
                 self.ready[location.index()] = value;
             }
             if locations.is_empty() {
-                // What is forwarded is forwarded from the store queue, which it enters through the port.
+                // Data is forwarded from the store queue, which a store enters through its port.
                 let after = op.inputs.iter().map(|input| input.cycles[index]).fold(0.0, f64::max);
                 stored = value.max(sent + after);
             } else {
@@ -244,7 +255,7 @@ impl<'a> Run<'a> {
         self.remember(op, stored, sent);
     }
 
-    /// When the bytes are there that a load takes from earlier stores; never, if from none.
+    /// The cycle in which the forwarded bytes of a load are ready; minus infinity if none are.
     fn forwarded(&self, op: &Op) -> f64 {
         let mut latest = f64::NEG_INFINITY;
         for access in op.memory.iter().filter(|access| access.is_read) {
@@ -263,19 +274,8 @@ impl<'a> Run<'a> {
     }
 
     fn retire(&mut self, op: &Op, done: f64) {
-        let mut at = (done + 1.0).max(self.retire.0);
-        if self.limits.width {
-            if at > self.retire.0 {
-                self.retire.1 = 0.0;
-            }
-            if self.retire.1 + op.slots > self.core.retire {
-                at = at.max(self.retire.0 + 1.0);
-                self.retire.1 = 0.0;
-            }
-            self.retire.1 += op.slots;
-        }
-        self.retire.0 = at;
-        self.retired = at;
+        let at = (done + 1.0).max(self.retire.cycle);
+        let at = self.retire.pass(at, op.slots, self.width(self.core.retire));
         self.reorder.push_back((op.slots, at));
         self.held += op.slots;
     }
@@ -290,10 +290,10 @@ impl<'a> Run<'a> {
                 address,
                 bytes,
                 ready,
-                retired: self.retired.max(sent),
+                retired: self.retire.cycle.max(sent),
                 forwards: !op.is_masked,
             });
-            self.written = self.written.max(self.retired).max(sent);
+            self.written = self.written.max(self.retire.cycle).max(sent);
             self.store_queue.push_back(self.written);
         }
     }

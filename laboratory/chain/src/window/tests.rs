@@ -1,4 +1,4 @@
-//! Calls made by hand, with times that follow from the core's figures.
+//! Hand-written calls whose times follow from the core's parameters.
 
 use super::{Binds, Calls, Leaves, Limits, Ops, binds, called, simulate};
 use crate::latencies::Latencies;
@@ -7,7 +7,7 @@ use crate::table;
 use crate::trace::{Trace, TraceStep};
 use iced_x86::{Decoder, DecoderOptions, Register};
 
-/// A call of the code, which has no branches, with the return.
+/// A call of the code, which has no branches, followed by a return.
 fn trace(code: &[&[u8]]) -> Trace {
     let mut found = Trace::default();
     let mut registers = [0x1_0000; 16];
@@ -36,20 +36,20 @@ const RESULT_OF_SUM: &[u8] = &[0x89, 0xd0]; // mov eax, edx
 const MULTIPLY: &[u8] = &[0x0f, 0xaf, 0xcf]; // imul ecx, edi
 
 #[test]
-fn a_chain_through_the_sum_takes_its_latencies_and_independent_calls_do_not() {
+fn chained_calls_take_the_latency_of_the_chain_and_independent_calls_do_not() {
     let mut code = vec![RESULT_OF_SUM];
     code.extend([ADD_TO_ITSELF; 24]);
     let sum = Signature::checksum();
     let (chained, binding) = cycles(&code, &sum, Calls::Chained, Limits::ALL);
     assert_eq!((chained, binding), (24.0, Some(Binds::Chain)));
     let (independent, _) = cycles(&code, &sum, Calls::Independent, Limits::ALL);
-    // Some 33 instructions in 6 slots.
+    // Some 33 instructions, 6 slots per cycle.
     assert!((5.0..12.0).contains(&independent), "{independent}");
 }
 
 #[test]
-fn operations_of_one_port_wait_for_it() {
-    // One multiplication a cycle: eight that do not wait for each other, because each has another destination.
+fn operations_wait_for_their_only_port() {
+    // One multiplication per cycle: eight independent ones, each with its own destination.
     let code: Vec<[u8; 4]> = (0..8).map(|n| [0x6b, 0xc7 | (n & 3) << 3, 5, 0x90]).collect();
     let code: Vec<&[u8]> = code.iter().map(<[u8; 4]>::as_slice).collect();
     let (found, binding) = cycles(&code, &Signature::checksum(), Calls::Independent, Limits::ALL);
@@ -61,7 +61,7 @@ fn operations_of_one_port_wait_for_it() {
 
 #[test]
 fn a_long_chain_in_every_call_fills_the_window() {
-    // 300 dependent additions are nearly the whole reorder buffer of 320, so that two calls never overlap by much.
+    // 300 dependent additions fill nearly all of the reorder buffer of 320, so that calls hardly overlap.
     let mut code = vec![RESULT_OF_SUM];
     code.extend([ADD_TO_ITSELF; 300]);
     let sum = Signature::checksum();
@@ -72,19 +72,19 @@ fn a_long_chain_in_every_call_fills_the_window() {
 
 #[test]
 fn a_load_of_the_last_byte_waits_for_the_store_that_wrote_it() {
-    // mov [rdi+0x38], rcx: the last of 64 bytes, which the caller reads for the next address.
+    // mov [rdi+0x38], rcx: the last of 64 bytes, which the caller reads to compute the next address.
     let code: [&[u8]; 1] = [&[0x48, 0x89, 0x4f, 0x38]];
     let (chained, _) = cycles(&code, &Signature::zero(), Calls::Chained, Limits::ALL);
     let (independent, _) = cycles(&code, &Signature::zero(), Calls::Independent, Limits::ALL);
-    // A forwarded store, and, and the address.
+    // A forwarded store, an `and`, and the address.
     assert!(chained >= independent + 2.0, "{chained} {independent}");
     assert!(cycles(&[MULTIPLY], &Signature::zero(), Calls::Chained, Limits::ALL).0 < chained + 1.0);
 }
 
 #[test]
-fn an_indirect_jump_to_one_place_is_as_a_direct_one_and_the_call_of_the_loop_is_not() {
+fn an_indirect_jump_with_one_target_is_like_a_direct_one_and_the_loops_call_is_not() {
     let latencies = Latencies::of_table(table::by_name("zen5").expect("a table"));
-    // jmp rax, and nop, which it skips in the second trace.
+    // jmp rax, and a nop that it skips in the second trace.
     let mut trace = trace(&[&[0xff, 0xe0], &[0x90]]);
     let jumps = |trace: &Trace| {
         let called = called(trace, &Signature::checksum(), Calls::Independent, 64).expect("a loop");

@@ -1,11 +1,11 @@
-//! The article's routines: the chains that it draws, through `sum` and through the data.
+//! The routines of the article and their chains, through `sum` and through the data.
 
 use crate::support::{analyse, article, path};
 use carryline_chain::{Scope, Signature};
 
-/// Through `sum`, and through the address of the data, on a CPU whose adds take one cycle and whose loads take five.
+/// Through `sum` and through the address of the data, on a CPU with additions of one cycle and loads of five.
 #[test]
-fn the_chains_of_the_article_have_the_length_counted_by_hand() {
+fn the_chains_of_the_article_have_the_lengths_counted_by_hand() {
     for (name, code, sum, data) in [
         // Six additions, then mov (renamed), shr, add, adc.
         ("dead_code", article::dead_code(), Some(9.0), 5.0 + 9.0),
@@ -26,7 +26,7 @@ fn the_chains_of_the_article_have_the_length_counted_by_hand() {
 }
 
 #[test]
-fn the_serial_chain_names_its_instructions() {
+fn the_serial_chain_lists_its_instructions() {
     let found = analyse(article::dead_code(), "skylake_x", &Signature::checksum());
     let path = found.input("sum").expect("there is a sum");
     let text: Vec<String> = path
@@ -52,7 +52,7 @@ fn the_serial_chain_names_its_instructions() {
     assert_eq!(path.output.as_deref(), Some("rax"));
 }
 
-/// Haswell's adc takes two cycles, but one with an immediate of zero.
+/// On Haswell `adc` takes two cycles, but only one with an immediate of zero.
 #[test]
 fn a_cpu_with_a_slower_adc_has_a_longer_chain() {
     let found = analyse(article::dead_code(), "haswell", &Signature::checksum());

@@ -1,6 +1,6 @@
-//! The drawings: what the article's figures show must be in them.
+//! Drawings show what the article's figures show.
 
-use crate::support::{analyse, article, assemble};
+use crate::support::{analyse, article, assemble, assemble_loop};
 use carryline_chain::draw::{self, Picture};
 use carryline_chain::{Signature, analysis::Analysis};
 use iced_x86::code_asm::*;
@@ -14,7 +14,7 @@ fn picture(code: Vec<u8>) -> (Analysis, Picture) {
 }
 
 #[test]
-fn the_serial_chain_is_one_red_line() {
+fn the_serial_chain_is_the_critical_chain() {
     let (_, picture) = picture(article::dead_code());
     let critical: Vec<&str> =
         picture.nodes.iter().filter(|node| node.is_critical).map(|node| node.text.as_str()).collect();
@@ -85,17 +85,13 @@ fn wide() -> Vec<u8> {
 }
 
 #[test]
-fn a_loop_shows_what_it_carries() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+fn a_loop_shows_its_carried_chain() {
+    let code = assemble_loop(|a| {
         a.add(rax, qword_ptr(rdi))?;
         a.adc(rax, qword_ptr(rdi + 8))?;
         a.adc(rax, 0)?;
         a.add(rdi, 16)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
+        a.dec(rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     let picture = draw::of_loop(&found, &found.loops[0], "a loop", draw::Hot::Chain);
@@ -105,8 +101,8 @@ fn a_loop_shows_what_it_carries() {
 }
 
 #[test]
-fn what_is_too_wide_keeps_to_the_chain_and_what_feeds_it() {
-    // Twelve loads that are added in pairs, and their sum to the argument.
+fn a_wide_picture_is_reduced_to_the_chain_and_its_inputs() {
+    // Twelve loads are added in pairs, and their sum to the argument.
     let code = assemble(|a| {
         let words = [r8, r9, r10, r11, r12, r13, r14, r15, rbx, rbp, rcx, rsi];
         for (place, word) in (0_i32..).zip(words) {
@@ -128,14 +124,14 @@ fn what_is_too_wide_keeps_to_the_chain_and_what_feeds_it() {
     assert!(narrow.beside > 12, "{}", narrow.beside);
     assert!(draw::layout::lay_out(&narrow).width <= draw::svg::LARGEST);
     assert!(narrow.nodes.iter().any(|node| node.text.starts_with("add rax, r8") && node.is_critical));
-    assert!(draw::to_svg(&narrow).contains("beside the critical chain are left out"));
+    assert!(draw::to_svg(&narrow).contains("outside the critical chain are left out"));
     let view = draw::View { full: true, ..FOLDED };
     let whole = draw::of_analysis(&found, "a routine", Some("sum"), view);
     assert_eq!(whole.beside, 0);
     assert!(whole.nodes.len() > narrow.nodes.len() + 12);
 }
 
-/// Writes the drawings to the folder named by `CARRYLINE_DRAWINGS`, for people to look at.
+/// Writes the drawings to the folder in `CARRYLINE_DRAWINGS`, for inspection.
 #[test]
 fn drawings_can_be_written_out() {
     let Some(folder) = std::env::var_os("CARRYLINE_DRAWINGS") else { return };
@@ -149,6 +145,6 @@ fn drawings_can_be_written_out() {
     ] {
         let (_, picture) = picture(code);
         let path = std::path::Path::new(&folder).join(format!("{name}.svg"));
-        std::fs::write(path, draw::to_svg(&picture)).expect("a folder that can be written to");
+        std::fs::write(path, draw::to_svg(&picture)).expect("a writable folder");
     }
 }

@@ -1,4 +1,4 @@
-//! Bad input: each with its reason and place; and anything at all, which must neither panic nor hang.
+//! Invalid input is rejected with a reason and an offset; no input panics or hangs.
 
 use carryline_chain::analysis::{self, Options};
 use carryline_chain::latencies::Latencies;
@@ -7,31 +7,31 @@ use std::time::{Duration, Instant};
 
 const FOLDED: draw::View<'_> = draw::View { full: false, hot: draw::Hot::Chain };
 
-fn refused(hex: &str) -> ChainError {
+fn rejected(hex: &str) -> ChainError {
     match Image::from_hex(hex).and_then(|image| decode::follow(&image)) {
-        Ok(function) => panic!("{hex} is accepted: {} instructions", function.instructions.len()),
+        Ok(function) => panic!("{hex} was accepted: {} instructions", function.instructions.len()),
         Err(error) => error,
     }
 }
 
 #[test]
-fn bytes_that_are_no_code_are_refused_with_offset_and_reason() {
-    assert_eq!(refused("48 0g"), ChainError::Hex { found: 'g', position: 5 });
-    assert_eq!(refused("480"), ChainError::HalfByte { digits: 3 });
-    assert_eq!(refused("  "), ChainError::Empty);
+fn invalid_code_is_rejected_with_offset_and_reason() {
+    assert_eq!(rejected("48 0g"), ChainError::Hex { found: 'g', position: 5 });
+    assert_eq!(rejected("480"), ChainError::HalfByte { digits: 3 });
+    assert_eq!(rejected("  "), ChainError::Empty);
     // 06 is push es, which 64-bit code does not have.
-    assert_eq!(refused("90 06"), ChainError::NotAnInstruction { offset: 1, bytes: "06".into() });
-    assert_eq!(refused("48 01 f8"), ChainError::RunsOut { offset: 3 });
-    assert_eq!(refused("90 48 01"), ChainError::RunsOut { offset: 3 });
-    assert_eq!(refused("eb fe"), ChainError::Endless { offset: 0 });
-    assert_eq!(refused("90 eb 70 c3"), ChainError::JumpsOut { offset: 1, target: 0x73 });
-    assert_eq!(refused("eb 80 c3"), ChainError::JumpsOut { offset: 0, target: -126 });
-    let text = refused("90 06").to_string();
+    assert_eq!(rejected("90 06"), ChainError::NotAnInstruction { offset: 1, bytes: "06".into() });
+    assert_eq!(rejected("48 01 f8"), ChainError::RunsOut { offset: 3 });
+    assert_eq!(rejected("90 48 01"), ChainError::RunsOut { offset: 3 });
+    assert_eq!(rejected("eb fe"), ChainError::Endless { offset: 0 });
+    assert_eq!(rejected("90 eb 70 c3"), ChainError::JumpsOut { offset: 1, target: 0x73 });
+    assert_eq!(rejected("eb 80 c3"), ChainError::JumpsOut { offset: 0, target: -126 });
+    let text = rejected("90 06").to_string();
     assert!(text.contains("0x1") && text.contains("06"), "{text}");
 }
 
 #[test]
-fn hexadecimal_is_read_as_people_write_it() {
+fn common_hexadecimal_notations_are_accepted() {
     for text in ["4801f8c3", "48 01 F8 C3", "0x48,0x01,0xf8,0xc3", "\\x48\\x01\\xf8\\xc3", "48\n01 f8\tc3"] {
         let image = Image::from_hex(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(decode::follow(&image).expect("add, ret").instructions.len(), 2, "{text}");
@@ -39,9 +39,9 @@ fn hexadecimal_is_read_as_people_write_it() {
 }
 
 #[test]
-fn code_over_the_limit_is_refused_where_it_passes_it() {
+fn code_over_the_limit_is_rejected_at_the_limit() {
     let long = "90".repeat(carryline_chain::image::MOST_BYTES) + "c3";
-    assert!(matches!(refused(&long), ChainError::TooLong { offset: 65536, .. }));
+    assert!(matches!(rejected(&long), ChainError::TooLong { offset: 65536, .. }));
     let longest = "90".repeat(carryline_chain::image::MOST_BYTES - 1) + "c3";
     assert!(Image::from_hex(&longest).and_then(|image| decode::follow(&image)).is_ok());
 }
@@ -58,7 +58,7 @@ fn random(seed: u64, len: usize) -> Vec<u8> {
     (0..len.div_ceil(8)).flat_map(|_| next().to_le_bytes()).take(len).collect()
 }
 
-/// Everything that is done with code, on whatever decodes; true if it did.
+/// Runs every analysis on the bytes if they decode; true if they do.
 fn survives(bytes: Vec<u8>, latencies: &Latencies) -> bool {
     let Ok(image) = Image::from_bytes(bytes) else { return false };
     let Ok(function) = decode::follow(&image) else { return false };
@@ -102,23 +102,23 @@ fn random_bytes_neither_panic_nor_hang() {
     for seed in 0..20_000 {
         let len = [4, 16, 64, 256][seed as usize % 4];
         let mut bytes = random(seed, len);
-        // Ends at many places, so that much of it counts as code.
+        // Many returns, so that much of it is valid code.
         for at in (3..len).step_by(5 + seed as usize % 11) {
             bytes[at] = 0xc3;
         }
         decoded += usize::from(survives(bytes, &latencies[seed as usize % latencies.len()]));
         tried += 1;
-        // On a slow machine fewer will do.
+        // Fewer suffice on a slow machine.
         if begin.elapsed() > Duration::from_secs(20) && tried > 1000 {
             break;
         }
     }
-    assert!(decoded * 20 > tried, "only {decoded} of {tried} are code at all");
+    assert!(decoded * 20 > tried, "only {decoded} of {tried} are valid code");
 }
 
 #[test]
-fn much_code_of_short_branches_ends_in_time() {
-    // Two-byte branches to everywhere near, and additions between them: many blocks, nested and crossing loops.
+fn large_code_with_many_short_branches_terminates() {
+    // Short branches to nearby addresses, with additions between them: many blocks and overlapping loops.
     let latencies = Latencies::of_table(table::by_name("zen4").expect("a table"));
     for seed in 0..3 {
         let noise = random(seed, 60_000);

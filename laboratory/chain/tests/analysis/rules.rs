@@ -1,13 +1,13 @@
-//! The rules of the graph, one by one: flags, partial registers, idioms, masks, memory, loops.
+//! The rules of the graph: flags, partial registers, idioms, masks, memory, loops.
 
-use crate::support::{analyse, analyse_with, assemble, path};
+use crate::support::{analyse, analyse_with, assemble, assemble_loop, carry_loop, path};
 use carryline_chain::analysis::Analysis;
 use carryline_chain::latencies::Latencies;
 use carryline_chain::latency::{Key, Source};
 use carryline_chain::{Signature, table};
 use iced_x86::code_asm::*;
 
-/// Of a piece of code on a CPU with one-cycle additions, its inputs called by their registers.
+/// Analyses code on a CPU with one-cycle additions; inputs are named by their registers.
 fn unknown(write: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Analysis {
     analyse(assemble(write), "skylake_x", &Signature::unknown())
 }
@@ -17,7 +17,7 @@ fn cycles(analysis: &Analysis, register: &str) -> Option<f64> {
 }
 
 #[test]
-fn carry_and_overflow_are_chains_of_their_own() {
+fn carry_and_overflow_form_separate_chains() {
     let write = |interleaved: bool| {
         move |a: &mut CodeAssembler| {
             a.xor(ecx, ecx)?;
@@ -35,7 +35,7 @@ fn carry_and_overflow_are_chains_of_their_own() {
 }
 
 #[test]
-fn inc_leaves_the_carry_alone() {
+fn inc_preserves_the_carry() {
     let kept = unknown(|a| {
         a.add(rdi, rsi)?;
         a.inc(r8)?;
@@ -82,22 +82,22 @@ fn zero_idioms_break_chains() {
 }
 
 #[test]
-fn parts_of_registers_merge_or_are_renamed() {
-    // al keeps the rest of rax, so it waits for it.
+fn partial_registers_merge_or_are_renamed() {
+    // Writing al keeps the rest of rax, and so depends on it.
     let low = unknown(|a| {
         a.mov(rax, rdi)?;
         a.mov(al, sil)?;
         a.ret()
     });
     assert!(cycles(&low, "rdi").is_some(), "{low:?}");
-    // A write of 32 bits makes the whole register new.
+    // A 32-bit write replaces the whole register.
     let whole = unknown(|a| {
         a.add(rax, rdi)?;
         a.mov(eax, esi)?;
         a.ret()
     });
     assert_eq!(cycles(&whole, "rdi"), None);
-    // ah waits for al where both are one register, and does not where it is renamed.
+    // ah depends on al where both are one register, but not where it is renamed separately.
     let high = |a: &mut CodeAssembler| {
         a.mov(al, dil)?;
         a.mov(ah, 1)?;
@@ -111,7 +111,7 @@ fn parts_of_registers_merge_or_are_renamed() {
 }
 
 #[test]
-fn a_conditional_move_waits_for_both_sides_and_the_flag() {
+fn a_conditional_move_depends_on_both_operands_and_the_flag() {
     let found = unknown(|a| {
         a.cmp(rdx, rcx)?;
         a.mov(rax, rdi)?;
@@ -139,11 +139,11 @@ fn masks_are_registers() {
     let zeroing = unknown(masked(true));
     assert_eq!(cycles(&zeroing, "rdi"), Some(2.0 + 1.0), "kmov, then the move under the mask");
     assert_eq!(cycles(&zeroing, "zmm0"), None, "nothing is kept");
-    assert_eq!(cycles(&unknown(masked(false)), "zmm0"), Some(1.0), "what is left out is kept");
+    assert_eq!(cycles(&unknown(masked(false)), "zmm0"), Some(1.0), "masked elements keep their values");
 }
 
 #[test]
-fn a_load_waits_for_the_store_to_the_same_address() {
+fn a_load_depends_on_the_store_to_the_same_address() {
     let found = unknown(|a| {
         a.lea(r8, ptr(rsp - 32))?;
         a.mov(qword_ptr(rsp - 16), rdi)?;
@@ -162,48 +162,32 @@ fn a_load_waits_for_the_store_to_the_same_address() {
         a.mov(rax, qword_ptr(rsp - 16))?;
         a.ret()
     });
-    assert!(wider.notes.iter().any(|note| note.contains("no forwarding")), "{:?}", wider.notes);
+    assert!(wider.notes.iter().any(|note| note.contains("failed forwarding")), "{:?}", wider.notes);
 }
 
 #[test]
-fn an_unrolled_loop_of_four_accumulators_recurs_once_for_four_loads() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+fn a_loop_with_four_accumulators_carries_one_addition_per_four_loads() {
+    let code = assemble_loop(|a| {
         for (index, sum) in [zmm0, zmm1, zmm2, zmm3].into_iter().enumerate() {
             a.vmovdqu64(zmm4, zmmword_ptr(rdi + 64 * index))?;
             a.vpdpwssd(sum, zmm4, zmm5)?;
         }
         a.add(rdi, 256)?;
-        a.sub(rsi, 256)?;
-        a.jne(again)?;
-        a.ret()
+        a.sub(rsi, 256)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     let [only] = &found.loops[..] else { panic!("{:?}", found.loops) };
     assert_eq!(only.recurrence_cycles, 5.0, "one vpdpwssd");
     assert_eq!(only.chain.len(), 1);
     assert_eq!(only.bytes_per_iteration, Some(256));
-    // Four loads take two cycles of two ports, and eleven instructions need three of four each.
+    // Four loads take two cycles on two ports; eleven instructions take three cycles of four.
     assert!(only.throughput.cycles >= 2.0 && only.throughput.cycles < 5.0, "{:?}", only.throughput);
     assert_eq!((only.binding(), found.binding()), ("recurrence", "recurrence"));
 }
 
 #[test]
 fn the_classic_loop_is_bound_by_its_carry_chain() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
-        a.add(rax, qword_ptr(rdi))?;
-        for offset in 1..8 {
-            a.adc(rax, qword_ptr(rdi + 8 * offset))?;
-        }
-        a.adc(rax, 0)?;
-        a.add(rdi, 64)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
-    });
+    let code = carry_loop();
     let found = analyse(code, "skylake_x", &Signature::unknown());
     let only = found.main_loop().expect("a loop");
     assert_eq!(only.recurrence_cycles, 9.0);
@@ -214,28 +198,20 @@ fn the_classic_loop_is_bound_by_its_carry_chain() {
 }
 
 #[test]
-fn a_pointer_made_of_two_registers_moves_with_either() {
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+fn an_address_of_two_registers_moves_with_either() {
+    let code = assemble_loop(|a| {
         a.mov(r8, rdi)?;
         a.add(r8, rcx)?;
         a.add(rax, qword_ptr(r8 + 8))?;
         a.add(rcx, 32)?;
-        a.cmp(rcx, rsi)?;
-        a.jb(again)?;
-        a.ret()
+        a.cmp(rcx, rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].bytes_per_iteration, Some(32));
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.add(rax, qword_ptr(rdi + rcx * 8))?;
         a.add(rcx, 2)?;
-        a.cmp(rcx, rsi)?;
-        a.jb(again)?;
-        a.ret()
+        a.cmp(rcx, rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].bytes_per_iteration, Some(16));
@@ -244,34 +220,26 @@ fn a_pointer_made_of_two_registers_moves_with_either() {
 #[test]
 fn a_chain_through_memory_and_one_through_a_branch_are_carried() {
     // A counter in memory.
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.add(qword_ptr(rsp - 8), 1)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
+        a.dec(rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].recurrence_cycles, 6.0, "an addition and a forwarded store");
-    // Two registers that change places: every second iteration each is added to.
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    // Two registers that are swapped: each is added to in every second iteration.
+    let code = assemble_loop(|a| {
         a.mov(rcx, rax)?;
         a.imul_2(rdx, r8)?;
         a.mov(rax, rdx)?;
         a.mov(rdx, rcx)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
+        a.dec(rsi)
     });
     let found = analyse(code, "skylake_x", &Signature::unknown());
     assert_eq!(found.loops[0].recurrence_cycles, 1.5, "three cycles in two iterations");
 }
 
 #[test]
-fn what_depends_on_data_is_said_and_not_guessed() {
+fn data_dependent_times_are_reported_and_not_estimated() {
     let found = unknown(|a| {
         a.mov(rcx, rsi)?;
         a.xor(eax, eax)?;
@@ -282,7 +250,7 @@ fn what_depends_on_data_is_said_and_not_guessed() {
 }
 
 #[test]
-fn a_multiplication_gives_its_halves_at_their_own_times() {
+fn the_halves_of_a_product_have_their_own_latencies() {
     let found = unknown(|a| {
         a.mov(rax, rdi)?;
         a.mul(rsi)?;
@@ -306,7 +274,7 @@ fn moves_cost_a_cycle_where_they_are_not_eliminated() {
 }
 
 #[test]
-fn measured_latencies_win_and_guesses_say_that_they_are() {
+fn measured_latencies_take_precedence_and_assumptions_are_marked() {
     let code = crate::support::article::dead_code();
     let mut latencies = Latencies::of_table(table::by_name("skylake_x").expect("a table"));
     let before = analyse_with(code.clone(), &latencies, &Signature::checksum());
@@ -321,17 +289,17 @@ fn measured_latencies_win_and_guesses_say_that_they_are() {
     let after = analyse_with(code, &latencies, &Signature::checksum());
     assert_eq!(path(&after, "sum"), Some(9.0 + 4.0));
     assert!(after.sources()["adc"].contains("measured here"), "{:?}", after.sources());
-    let guessed = unknown(|a| {
+    let assumed = unknown(|a| {
         a.crc32(rax, rdi)?;
         a.ret()
     });
-    let mut crc = guessed.latencies.iter().filter(|(key, _)| key.to_string().starts_with("crc32"));
+    let mut crc = assumed.latencies.iter().filter(|(key, _)| key.to_string().starts_with("crc32"));
     assert!(crc.all(|(_, latency)| matches!(latency.source, Source::Assumed(_))));
-    assert!(guessed.sources()["crc32"].contains("assumed"));
+    assert!(assumed.sources()["crc32"].contains("assumed"));
 }
 
 #[test]
-fn what_is_behind_an_indirect_jump_or_a_call_is_left_out_and_said() {
+fn code_after_an_indirect_jump_or_in_a_callee_is_left_out_with_a_note() {
     let found = unknown(|a| {
         a.add(rdi, rsi)?;
         a.jmp(rax)
@@ -345,9 +313,9 @@ fn what_is_behind_an_indirect_jump_or_a_call_is_left_out_and_said() {
     assert!(found.notes.iter().any(|note| note.contains("indirect call")), "{:?}", found.notes);
 }
 
-/// What a trace says of memory is exact: addresses that no expression tells apart.
+/// A trace distinguishes addresses that symbolic expressions cannot.
 #[test]
-fn a_trace_knows_which_load_reads_which_store() {
+fn a_trace_shows_which_load_reads_which_store() {
     use carryline_chain::trace::{Trace, TraceStep};
     let code = assemble(|a| {
         a.mov(qword_ptr(rdi), rdx)?;

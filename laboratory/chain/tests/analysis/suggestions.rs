@@ -1,6 +1,6 @@
-//! The splits that are suggested, and the bounds that the rewritten code really has.
+//! The suggested splits, and the bounds of the rewritten code.
 
-use crate::support::{analyse_with, article, assemble};
+use crate::support::{analyse_with, article, assemble_loop, carry_loop};
 use carryline_chain::latencies::Latencies;
 use carryline_chain::{Options, Signature, suggest, table};
 use iced_x86::code_asm::*;
@@ -10,7 +10,7 @@ fn latencies() -> Latencies {
 }
 
 #[test]
-fn the_serial_chain_is_split_as_the_article_splits_it() {
+fn the_serial_chain_is_split_as_in_the_article() {
     let latencies = latencies();
     let found = analyse_with(article::dead_code(), &latencies, &Signature::checksum());
     let suggested = suggest::for_call(&found, &Signature::checksum(), Options::new(&latencies));
@@ -25,7 +25,7 @@ fn the_serial_chain_is_split_as_the_article_splits_it() {
 }
 
 #[test]
-fn what_is_split_already_or_leaves_the_sum_out_gets_no_suggestion() {
+fn code_that_is_split_or_has_no_sum_gets_no_suggestion() {
     let latencies = latencies();
     for code in [article::adx(), article::two_streams(), article::zero_sum()] {
         let found = analyse_with(code, &latencies, &Signature::checksum());
@@ -37,32 +37,16 @@ fn what_is_split_already_or_leaves_the_sum_out_gets_no_suggestion() {
 #[test]
 fn a_loop_gets_a_second_accumulator() {
     let latencies = latencies();
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
-        a.add(rax, qword_ptr(rdi))?;
-        for offset in 1..8 {
-            a.adc(rax, qword_ptr(rdi + 8 * offset))?;
-        }
-        a.adc(rax, 0)?;
-        a.add(rdi, 64)?;
-        a.dec(rsi)?;
-        a.jne(again)?;
-        a.ret()
-    });
+    let code = carry_loop();
     let found = analyse_with(code, &latencies, &Signature::unknown());
     let suggested = suggest::for_loop(&found, &found.loops[0], Options::new(&latencies));
     let [split] = &suggested[..] else { panic!("{suggested:?}") };
     assert_eq!((split.bounds[0].before, split.bounds[0].after), (Some(9.0), Some(5.0)));
-    let code = assemble(|a| {
-        let mut again = a.create_label();
-        a.set_label(&mut again)?;
+    let code = assemble_loop(|a| {
         a.vmovdqu64(zmm4, zmmword_ptr(rdi))?;
         a.vpdpwssd(zmm0, zmm4, zmm5)?;
         a.add(rdi, 64)?;
-        a.sub(rsi, 64)?;
-        a.jne(again)?;
-        a.ret()
+        a.sub(rsi, 64)
     });
     let found = analyse_with(code, &latencies, &Signature::unknown());
     let suggested = suggest::for_loop(&found, &found.loops[0], Options::new(&latencies));

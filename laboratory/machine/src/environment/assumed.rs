@@ -1,17 +1,17 @@
-//! What is assumed where a machine does not say what it is like: conditions still have to mean what they are called.
+//! Assumptions for machines that do not report their caches, so that conditions keep their meaning.
 
 use super::{CacheKind, Environment};
 use crate::environment::CacheSizes;
 
-/// Where the machine does not tell its first level.
+/// Assumed if the first level is not reported.
 const L1: u64 = 32 << 10;
-/// Where it does not tell its second.
+/// Assumed if the second level is not reported.
 const L2: u64 = 512 << 10;
-/// Where a hypervisor hides the last level, or nothing is told at all. Rather too much than too little: what is to be
-/// evicted is evicted from as much, and what is to be in memory lies in a buffer four times as large.
+/// Assumed if a hypervisor hides the last level, or if no cache is reported. A large value is safe: eviction
+/// covers that much, and operands in memory are in a buffer four times as large.
 const LAST: u64 = 32 << 20;
 
-/// The cache sizes that conditions are laid out for.
+/// The cache sizes that conditions are based on.
 pub(super) fn cache_sizes(here: &Environment) -> CacheSizes {
     let l1 = here.cache_bytes(1).unwrap_or(L1);
     let l2 = here.cache_bytes(2).unwrap_or(L2).max(l1);
@@ -19,14 +19,14 @@ pub(super) fn cache_sizes(here: &Environment) -> CacheSizes {
     CacheSizes { l1, l2, l3: told.unwrap_or(LAST).max(l2) }
 }
 
-/// True if there may be an unreported level: no third one in a virtual machine, or nothing known at all. A kernel
-/// that runs on the machine itself is believed.
+/// True if there may be an unreported level: a virtual machine without a third one, or no data cache at all.
+/// A kernel on physical hardware is trusted.
 fn hides_last_level(here: &Environment) -> bool {
     let knows_data = here.caches.iter().any(|cache| cache.kind != CacheKind::Instruction);
     !knows_data || here.cpu.hypervisor.is_some() && here.cache_bytes(3).is_none()
 }
 
-/// What is assumed, and what is as it is because somebody requested it, each in a sentence.
+/// The assumptions, and the features masked by the user, each in a sentence.
 pub(super) fn sentences(here: &Environment) -> Vec<String> {
     let mut all = Vec::new();
     let caches = cache_sizes(here);
@@ -40,7 +40,7 @@ pub(super) fn sentences(here: &Environment) -> Vec<String> {
     }
     if hides_last_level(here) {
         all.push(format!(
-            "no last cache level is reported, though there may be one: {} MiB are assumed, which defines \
+            "no last cache level is reported, but there may be one: {} MiB are assumed, which defines \
              'memory' and 'cold'; cells of level L3 may be in memory",
             caches.l3 >> 20
         ));
@@ -83,23 +83,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_believed() {
+    fn reported_sizes_are_used() {
         let all = machine(Some("KVM"), &[(1, 48 << 10), (2, 2 << 20), (3, 105 << 20)]);
         assert_eq!(all.cache_sizes(), CacheSizes { l1: 48 << 10, l2: 2 << 20, l3: 105 << 20 });
         assert_eq!(all.assumed(), Vec::<String>::new());
-        // Some CPUs have two levels; their own kernel knows.
+        // Some CPUs have two levels; without a hypervisor the kernel's report is complete.
         let two = machine(None, &[(1, 32 << 10), (2, 1 << 20)]);
         assert_eq!(two.cache_sizes().l3, 1 << 20);
         assert_eq!(two.assumed(), Vec::<String>::new());
     }
 
     #[test]
-    fn a_hidden_last_level_is_assumed_to_be_there() {
+    fn a_hidden_last_level_is_assumed() {
         let hidden = machine(Some("KVM"), &[(1, 32 << 10), (2, 512 << 10)]);
         let caches = hidden.cache_sizes();
         assert_eq!(caches, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 });
         assert!(caches.eviction() >= 64 << 20, "a level of 32 MiB would be evicted");
-        assert_eq!(caches.level(8 << 20), crate::environment::Level::L3, "not said to be in memory");
+        assert_eq!(caches.level(8 << 20), crate::environment::Level::L3, "must not count as memory");
         let said = hidden.assumed();
         assert!(said.len() == 1 && said[0].contains("32 MiB are assumed"), "{said:?}");
 
@@ -114,13 +114,13 @@ mod tests {
         }];
         assert_eq!(code_alone.cache_sizes(), CacheSizes { l1: L1, l2: L2, l3: LAST });
         assert_eq!(code_alone.assumed().len(), 3, "{:?}", code_alone.assumed());
-        // Sizes that contradict each other do no harm.
+        // Inconsistent sizes are made monotonic.
         let odd = machine(None, &[(1, 1 << 20), (2, 64 << 10), (3, 4096)]).cache_sizes();
         assert!(odd.l1 <= odd.l2 && odd.l2 <= odd.l3, "{odd:?}");
     }
 
     #[test]
-    fn masked_features_and_an_unknown_cpu_are_said() {
+    fn masked_features_and_an_unknown_cpu_are_reported() {
         let mut here = machine(None, &[(1, 32 << 10), (2, 1 << 20), (3, 8 << 20)]);
         here.cpu.masked_features = vec!["avx512f".to_owned(), "avx512bw".to_owned()];
         let said = here.assumed();

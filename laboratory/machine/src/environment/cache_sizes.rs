@@ -1,12 +1,12 @@
-//! The sizes of the cache levels that a measurement needs.
+//! The cache sizes that measurements are based on.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where operands come from.
+/// The cache level, or memory, that holds the operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Level {
-    /// It was not noted.
+    /// Not recorded.
     #[default]
     #[serde(rename = "")]
     Unknown,
@@ -16,10 +16,10 @@ pub enum Level {
     L2,
     /// The last level.
     L3,
-    /// No cache.
+    /// No cache holds them.
     #[serde(rename = "memory")]
     Memory,
-    /// Some from a cache, some from memory.
+    /// Partly a cache, partly memory.
     #[serde(rename = "mixed")]
     Mixed,
 }
@@ -45,31 +45,32 @@ impl fmt::Display for Level {
     }
 }
 
-/// The cache sizes that conditions are laid out for, in bytes.
+/// The cache sizes that conditions are based on, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheSizes {
-    /// First-level data cache of a core.
+    /// The first-level data cache of a core.
     pub l1: u64,
     /// Second level.
     pub l2: u64,
-    /// Last level, if the machine reports it.
+    /// The last level; assumed if the machine does not report it.
     pub l3: u64,
 }
 
 impl CacheSizes {
-    /// A buffer that no level holds: four times the last level, at least 64 MiB.
+    /// The size of a buffer that no level holds: four times the last level, at least 64 MiB.
     #[must_use]
     pub fn too_large(&self) -> u64 {
         (4 * self.l3.max(self.l2)).max(64 << 20)
     }
 
-    /// What is walked to evict everything: twice the last level.
+    /// The size of a buffer that evicts all caches when it is read: twice the last level, at least 8 MiB.
     #[must_use]
     pub fn eviction(&self) -> u64 {
         (2 * self.l3.max(self.l2)).max(8 << 20)
     }
 
-    /// The nearest level that holds `bytes`, leaving room for the stack and the lists: 32 KiB do not fit into 32 KiB.
+    /// The nearest level that holds `bytes`, with one eighth left for the stack and the lists: 32 KiB does
+    /// not fit into 32 KiB.
     #[must_use]
     pub fn level(&self, bytes: u64) -> Level {
         match bytes {
@@ -80,7 +81,7 @@ impl CacheSizes {
         }
     }
 
-    /// True if `bytes` do not fit into a level, but are less than twice its size: a part of them stays there.
+    /// True if `bytes` exceed a level but are less than twice its size, so that a part stays in it.
     #[must_use]
     pub fn is_between(&self, bytes: u64) -> bool {
         let nearer = match self.level(bytes) {

@@ -1,36 +1,36 @@
-//! Cache sizes: from the kernel, or where it shows none from CPUID.
+//! Cache sizes, from the kernel or, if it does not report them, from CPUID.
 
 use super::{cpus_in_list, line, number};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a cache holds.
+/// The content of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheKind {
-    /// Data alone.
+    /// Only data.
     Data,
-    /// Instructions alone.
+    /// Only instructions.
     Instruction,
     /// Both.
     Unified,
 }
 
-/// A cache. In a virtual machine these are the hypervisor's words: it may show a whole shared cache of which a
-/// guest gets a slice, or sizes that are not the machine's at all.
+/// A cache. In a virtual machine this is the hypervisor's report: it may be a whole shared cache of which a
+/// guest gets a part, or an invented size.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cache {
-    /// 1 is the nearest.
+    /// The level; 1 is the nearest.
     pub level: u8,
-    /// What it holds.
+    /// Its content.
     pub kind: CacheKind,
     /// Its size in bytes.
     pub size_bytes: u64,
-    /// Bytes of a line.
+    /// The line size in bytes.
     pub line_bytes: Option<u32>,
-    /// Lines of a set; `None` too where it is fully associative.
+    /// Lines per set; `None` also if it is fully associative.
     pub ways: Option<u32>,
-    /// How many logical CPUs share it.
+    /// The number of logical CPUs that share it.
     pub shared_by: Option<u32>,
 }
 
@@ -67,7 +67,9 @@ fn one_from_folder(folder: &str) -> Option<Cache> {
         size_bytes: crate::words::parse_bytes(&line(&format!("{folder}/size"))?).ok().filter(|n| *n > 0)?,
         line_bytes: count("coherency_line_size").filter(|n| *n > 0),
         ways: count("ways_of_associativity").filter(|n| *n > 0),
-        shared_by: line(&format!("{folder}/shared_cpu_list")).and_then(|list| cpus_in_list(&list)),
+        shared_by: line(&format!("{folder}/shared_cpu_list"))
+            .and_then(|list| cpus_in_list(&list))
+            .map(|cpus| cpus.len() as u32),
     })
 }
 
@@ -76,7 +78,7 @@ fn from_cpuid() -> Vec<Cache> {
     Vec::new()
 }
 
-/// Leaf 4 (or its AMD twin), else AMD's older leaves.
+/// From leaf 4 (or AMD's equivalent), else from AMD's older leaves.
 #[cfg(target_arch = "x86_64")]
 fn from_cpuid() -> Vec<Cache> {
     use raw_cpuid::{CacheType, CpuId};
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_folders_are_read_and_odd_ones_left_out() {
+    fn invalid_folders_of_the_kernel_are_skipped() {
         let folder = tempfile::tempdir().expect("a folder");
         let whole = [
             ("level", "3"),
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn cpuid_agrees_with_the_kernel_where_both_speak() {
+    fn cpuid_agrees_with_the_kernel() {
         let kernel = from_folder(Path::new("/sys/devices/system/cpu/cpu0/cache"));
         for cache in from_cpuid() {
             assert!(cache.size_bytes >= 1 << 10 && cache.level <= 4, "{cache:?}");

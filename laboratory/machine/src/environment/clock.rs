@@ -1,28 +1,28 @@
-//! The time-stamp counter: how fast it ticks, and in what steps.
+//! The time-stamp counter: its frequency and its step size.
 
 use serde::{Deserialize, Serialize};
 
 /// The time-stamp counter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Whether it ticks evenly whatever the core clock does; `None` where there is none.
+    /// True if it ticks at a constant rate regardless of the core clock; `None` if there is no counter.
     pub invariant: Option<bool>,
-    /// Its frequency, where someone states it.
+    /// Its frequency, if reported.
     pub hz: Option<u64>,
-    /// Who states it: `CPUID`, `hypervisor`, `kernel`.
+    /// The source of the frequency: `CPUID`, `hypervisor` or `kernel`.
     pub hz_source: Option<String>,
-    /// The steps in which it is seen to advance.
+    /// The observed steps.
     pub steps: Option<TscSteps>,
 }
 
-/// How the counter advances between readings that follow each other.
+/// The steps between consecutive readings of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TscSteps {
-    /// The smallest step seen. A counter fed in bulk may be nudged by 1 so that no two readings are alike; then
-    /// this says nothing of what it can tell apart, and `unit_ticks` does.
+    /// The smallest step. A counter that advances in large units may be incremented by 1 so that no two
+    /// readings are equal; its resolution is then only in `unit_ticks`.
     pub smallest_ticks: u64,
-    /// What nearly every step was a multiple of, within a tick. More than 1 means that the counter is fed in bulk
-    /// (some count at 100 MHz and multiply), and that a single reading is no finer than this.
+    /// The unit of which nearly all steps are multiples, within a tick. If it exceeds 1, the counter advances
+    /// in units (some count at 100 MHz and multiply), and a single reading has no finer resolution.
     pub unit_ticks: u64,
 }
 
@@ -36,8 +36,8 @@ impl Clock {
     }
 }
 
-/// Watches the counter through that many steps, with a little work of varied length before each reading, so that
-/// a fine counter shows steps of every size; `None` where there is none or it stands still.
+/// Observes the counter for this many steps, with a varying amount of work before each reading, so that a
+/// fine counter shows steps of every size; `None` if there is no counter or it does not advance.
 #[must_use]
 pub fn tsc_steps(steps: usize) -> Option<TscSteps> {
     const MOST_READINGS: usize = 1 << 24;
@@ -60,19 +60,19 @@ pub fn tsc_steps(steps: usize) -> Option<TscSteps> {
     Some(TscSteps { smallest_ticks, unit_ticks: unit(&seen) })
 }
 
-/// The largest unit of which nearly all steps are multiples, give or take a tick of rounding; 1 where there is
-/// none.
+/// The largest unit of which nearly all steps are multiples, within a tick of rounding; 1 if there is none.
 fn unit(steps: &[u64]) -> u64 {
-    // Below, one step in three would fit by chance.
+    // Smaller units would fit one step in three by chance.
     const LEAST: u64 = 8;
-    // A unit need not be whole (25.96 ticks), so that large multiples drift off: only the lower half is looked at.
+    // The unit may be fractional (25.96 ticks), so that large multiples drift: only the smaller half of the
+    // steps is used.
     let mut steps = steps.to_vec();
     steps.sort_unstable();
     steps.truncate(steps.len().div_ceil(2));
     let Some(&largest) = steps.last() else { return 1 };
     let fits = |unit: u64| {
         let on_grid = steps.iter().filter(|step| (**step + 1) % unit <= 2).count();
-        // At least one true multiple: a counter that only ever moved by 1 has no grid.
+        // At least one true multiple: a counter that only moved by 1 shows no unit.
         on_grid * 100 >= steps.len() * 98 && steps.iter().any(|step| *step + 1 >= unit)
     };
     (LEAST..=largest + 1).rev().find(|unit| fits(*unit)).unwrap_or(1)
@@ -114,7 +114,8 @@ fn stated_hz() -> Option<(u64, &'static str)> {
     if let Some(khz) = khz.filter(|khz| *khz > 0) {
         return Some((u64::from(khz) * 1000, "hypervisor"));
     }
-    // With a constant TSC the kernel's delay loop counts TSC ticks, and BogoMIPS are two per tick.
+    // With a constant TSC, the kernel's delay loop counts TSC ticks, and BogoMIPS is twice the TSC frequency
+    // in MHz.
     let flags = super::cpu::cpuinfo("flags")?;
     let constant = flags.split_whitespace().any(|flag| flag == "constant_tsc");
     let bogomips: f64 = super::cpu::cpuinfo("bogomips").filter(|_| constant)?.parse().ok()?;
@@ -126,15 +127,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_coarse_counter_is_recognised_and_a_fine_one_is_not() {
-        // 100 MHz multiplied by 25.96, read again within a step, one step or several later.
+    fn coarse_and_fine_counters_are_distinguished() {
+        // 100 MHz multiplied by 25.96, read again within the same step or several steps later.
         let mut coarse = Vec::new();
         for _ in 0..50 {
             coarse.extend([1, 1, 25, 26, 26, 26, 26, 51, 52, 78, 104]);
         }
         assert_eq!(unit(&coarse), 26);
         coarse.push(60_346);
-        assert_eq!(unit(&coarse), 26, "an interrupt changes nothing");
+        assert_eq!(unit(&coarse), 26, "an interrupt has no influence");
         // A fine counter shows steps of every size.
         let fine: Vec<u64> = (0..600).map(|n| 18 + n % 61).collect();
         assert_eq!(unit(&fine), 1);

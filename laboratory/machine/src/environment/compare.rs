@@ -1,4 +1,4 @@
-//! What an environment means for figures: what cannot be measured in it, and how two of them differ.
+//! The limits of an environment for measurements, and the differences between two environments.
 
 use super::{Environment, Frequency, Tuning};
 use std::fmt::{Debug, Write};
@@ -8,15 +8,15 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
     let mut limit = |what: &str, why: String| limits.push((what.to_owned(), why));
     if let Some(hypervisor) = &here.cpu.hypervisor {
         limit(
-            "the actual frequency and the neighbours' load",
+            "the actual frequency and the load of other guests",
             format!(
-                "a virtual machine ({hypervisor}): the host controls the clock, and shares caches and memory invisibly"
+                "a virtual machine ({hypervisor}): the host controls the clock and shares caches and memory with other guests"
             ),
         );
         if here.caches.iter().any(|cache| cache.level >= 3) {
             limit(
                 "the size of the last cache level",
-                "the hypervisor reports it: this machine may get a slice of a shared cache".to_owned(),
+                "the hypervisor reports it: this machine may have only a part of a shared cache".to_owned(),
             );
         }
     }
@@ -28,7 +28,7 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
     }
     if !here.frequency.is_fixed() {
         let why = match &here.frequency {
-            Frequency { governor: None, .. } => "the kernel shows no frequency control".to_owned(),
+            Frequency { governor: None, .. } => "the kernel reports no frequency control".to_owned(),
             seen => format!("the clock may change ({seen})"),
         };
         limit("a fixed core frequency", why);
@@ -48,7 +48,10 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
         limit("time from ticks", "the CPU does not report an invariant time-stamp counter".to_owned());
     }
     if here.cpu.allowed_cpus.len() == 1 {
-        limit("a quiet core", "only one CPU is allowed: the supervising process shares it".to_owned());
+        limit(
+            "a quiet core",
+            "only one CPU is allowed: it is shared with the supervising process".to_owned(),
+        );
     }
     if let Some(reason) = &here.system.no_pinning {
         limit("a dedicated core", reason.clone());
@@ -57,14 +60,14 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
         limit(
             "uninterrupted time",
             format!(
-                "the control group allows {quota:.2} CPUs' worth of time: the process is stopped when it is used up"
+                "the control group allows {quota:.2} CPUs' worth of time, after which the process is suspended"
             ),
         );
     }
     match here.memory.transparent_huge_pages.as_deref() {
         Some("always" | "madvise") => {}
         Some(setting) => limit("huge pages", format!("transparent huge pages are set to '{setting}'")),
-        None => limit("huge pages", "the kernel shows no transparent huge pages".to_owned()),
+        None => limit("huge pages", "the kernel reports no transparent huge pages".to_owned()),
     }
     for level in [1, 2, 3] {
         if here.cache_bytes(level).is_none() {
@@ -78,7 +81,7 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
 }
 
 pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String> {
-    let mut found = Found(Vec::new());
+    let mut found = Differences(Vec::new());
     let (a, b) = (&here.cpu, &other.cpu);
     found.field("CPU vendor", &a.vendor, &b.vendor);
     found.field("CPU", &a.brand, &b.brand);
@@ -100,11 +103,11 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     };
     found.field("caches", &caches(here), &caches(other));
     found.field("frequency control", &here.frequency, &other.frequency);
-    // The kernel measures the frequency anew at each start: a thousandth either way is the same clock.
-    if !alike(here.clock.hz, other.clock.hz, 0.001) {
+    // The kernel measures the frequency at each boot: 0.1 % either way is the same clock.
+    if !equal_within(here.clock.hz, other.clock.hz, 0.001) {
         found.field("time-stamp counter, Hz", &here.clock.hz, &other.clock.hz);
     }
-    if !alike(Some(here.memory.total_bytes), Some(other.memory.total_bytes), 0.05) {
+    if !equal_within(Some(here.memory.total_bytes), Some(other.memory.total_bytes), 0.05) {
         found.field("memory, bytes", &here.memory.total_bytes, &other.memory.total_bytes);
     }
     found.field("page size", &here.memory.page_bytes, &other.memory.page_bytes);
@@ -133,16 +136,16 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     found.0
 }
 
-fn alike(a: Option<u64>, b: Option<u64>, relative: f64) -> bool {
+fn equal_within(a: Option<u64>, b: Option<u64>, relative: f64) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => a.abs_diff(b) as f64 <= a.max(b) as f64 * relative,
         _ => a == b,
     }
 }
 
-struct Found(Vec<String>);
+struct Differences(Vec<String>);
 
-impl Found {
+impl Differences {
     fn field<T: PartialEq + Debug>(&mut self, name: &str, here: &T, there: &T) {
         if here != there {
             self.0.push(format!("{name}: {} against {}", plain(here), plain(there)));
@@ -150,7 +153,7 @@ impl Found {
     }
 }
 
-/// A value without the dressing of `Debug`.
+/// A value without the syntax of `Debug`.
 fn plain(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     if text == "None" {
@@ -166,7 +169,7 @@ mod tests {
     use crate::environment::TscSteps;
 
     #[test]
-    fn what_makes_runs_unlike_is_named_with_both_values() {
+    fn differences_are_reported_with_both_values() {
         let here = Environment::here();
         let mut other = here.clone();
         other.system.load_average = Some(99.0);
@@ -175,7 +178,7 @@ mod tests {
         assert_eq!(
             here.differences(&other),
             Vec::<String>::new(),
-            "what changes by the minute is no difference"
+            "transient properties are not differences"
         );
         other.cpu.microcode = Some("0x7e57".to_owned());
         other.build.profile = "tuned".to_owned();
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_set_for_the_library_makes_runs_unlike() {
+    fn user_settings_of_the_library_are_differences() {
         let mut here = Environment::here();
         here.cpu.masked_features = Vec::new();
         let mut other = here.clone();
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_nearly_the_same_is_the_same() {
+    fn nearly_equal_frequencies_are_equal() {
         let mut here = Environment::here();
         here.clock.hz = Some(2_596_120_000);
         let mut other = here.clone();
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_comes_with_its_reason() {
+    fn every_limit_has_a_reason() {
         let mut worst = Environment::here();
         worst.cpu.hypervisor = Some("KVM".to_owned());
         worst.no_counters = Some("no counters".to_owned());

@@ -1,4 +1,4 @@
-//! The processor: what it is, what it can do, who runs it.
+//! The processor: its identity, features, CPUs and frequency.
 
 use super::{line, number};
 use carryline::internals::cpu::{Features, mask_from_environment};
@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 /// The processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// `GenuineIntel`, `AuthenticAMD`.
+    /// The vendor, such as `GenuineIntel` or `AuthenticAMD`.
     pub vendor: Option<String>,
-    /// The name it gives itself.
+    /// The brand string.
     pub brand: Option<String>,
-    /// Family, extended family included.
+    /// The family, including the extended family.
     pub family: Option<u32>,
-    /// Model, extended model included.
+    /// The model, including the extended model.
     pub model: Option<u32>,
-    /// Stepping.
+    /// The stepping.
     pub stepping: Option<u32>,
-    /// Microcode revision, as the kernel prints it.
+    /// The microcode revision as printed by the kernel.
     pub microcode: Option<String>,
     /// Features that kernels may use, by their names in this project.
     pub features: Vec<String>,
-    /// Features that the CPU has and `CARRYLINE_MASK` took away.
+    /// Features of the CPU that `CARRYLINE_MASK` disables.
     pub masked_features: Vec<String>,
-    /// CPUs that are online.
+    /// The number of online CPUs.
     pub logical_cpus: u32,
-    /// CPUs on which this process may run.
+    /// The CPUs on which this process may run.
     pub allowed_cpus: Vec<u32>,
-    /// Whether cores run more than one thread; `None` where the kernel does not say.
+    /// True if cores run more than one thread; `None` if the kernel does not report it.
     pub smt: Option<bool>,
-    /// Who runs the machine, if it is a virtual one: `KVM`, `VMware`, ...; `unknown` if it does not say.
+    /// The hypervisor of a virtual machine, such as `KVM` or `VMware`; `unknown` if it is not identified.
     pub hypervisor: Option<String>,
 }
 
 impl Cpu {
     pub(super) fn here() -> Cpu {
         let found = Features::detect();
-        // A word that names no feature masks nothing here; the command refuses it before anything is measured.
+        // An unknown feature masks nothing here; the command rejects it before measuring.
         let mask = mask_from_environment().unwrap_or(Features::NONE);
         let usable = found.masked(mask);
         let names = |features: Features| features.names().map(str::to_owned).collect();
@@ -53,14 +53,25 @@ impl Cpu {
             microcode: cpuinfo("microcode"),
             features: names(usable),
             masked_features: names(found.without(usable)),
-            logical_cpus: online.unwrap_or(0).max(allowed_cpus.len() as u32),
+            logical_cpus: online.map_or(0, |cpus| cpus.len()).max(allowed_cpus.len()) as u32,
             allowed_cpus,
             smt: number("/sys/devices/system/cpu/smt/active").map(|active| active == 1),
         }
     }
+
+    /// The name of its cores, such as `Zen 5`, if the model is known.
+    #[must_use]
+    pub fn core(&self) -> Option<&'static str> {
+        let (vendor, family, model) = (self.vendor.as_deref()?, self.family?, self.model?);
+        let core = CORES.iter().find(|(of, families, models, _)| {
+            *of == vendor && *families == family && models.iter().any(|models| models.contains(&model))
+        });
+        core.map(|(.., name)| *name)
+    }
 }
 
-/// The names of cores by vendor, family and models: what the vendors' manuals and the kernel's `intel-family.h` call them.
+/// The names of cores by vendor, family and models, from the vendors' manuals and the kernel's
+/// `intel-family.h`.
 const CORES: &[(&str, u32, &[std::ops::RangeInclusive<u32>], &str)] = &[
     ("AuthenticAMD", 0x17, &[0x00..=0x2f], "Zen"),
     ("AuthenticAMD", 0x17, &[0x30..=0xff], "Zen 2"),
@@ -76,18 +87,6 @@ const CORES: &[(&str, u32, &[std::ops::RangeInclusive<u32>], &str)] = &[
     ("GenuineIntel", 6, &[0xcf..=0xcf], "Emerald Rapids"),
     ("GenuineIntel", 6, &[0xad..=0xae], "Granite Rapids"),
 ];
-
-impl Cpu {
-    /// What its cores are called, where the model is known: `Zen 5`.
-    #[must_use]
-    pub fn core(&self) -> Option<&'static str> {
-        let (vendor, family, model) = (self.vendor.as_deref()?, self.family?, self.model?);
-        let is = |core: &&(&str, u32, &[std::ops::RangeInclusive<u32>], &'static str)| {
-            core.0 == vendor && core.1 == family && core.2.iter().any(|models| models.contains(&model))
-        };
-        CORES.iter().find(is).map(|core| core.3)
-    }
-}
 
 #[derive(Default)]
 struct Identity {
@@ -128,12 +127,12 @@ fn identity() -> Identity {
     }
 }
 
-/// The first value of a key in `/proc/cpuinfo`.
+/// The first value of `key` in `/proc/cpuinfo`.
 pub(super) fn cpuinfo(key: &str) -> Option<String> {
     value_in(&std::fs::read_to_string("/proc/cpuinfo").ok()?, key)
 }
 
-/// The first value of a key in `key : value` lines.
+/// The first value of `key` in `key : value` lines.
 pub(super) fn value_in(text: &str, key: &str) -> Option<String> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
@@ -149,19 +148,18 @@ fn allowed_cpus() -> Vec<u32> {
     }
 }
 
-/// What the kernel says about the core clock; everything is `None` where it shows nothing, as in most virtual
-/// machines.
+/// The kernel's frequency control; all fields are `None` if it reports none, as in most virtual machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frequency {
-    /// Who sets it: `intel_pstate`, `acpi-cpufreq`.
+    /// The driver, such as `intel_pstate` or `acpi-cpufreq`.
     pub driver: Option<String>,
-    /// By which policy: `performance`, `schedutil`.
+    /// The policy, such as `performance` or `schedutil`.
     pub governor: Option<String>,
-    /// The slowest it may get, in kHz.
+    /// The minimum, in kHz.
     pub min_khz: Option<u64>,
-    /// The fastest it may get, in kHz.
+    /// The maximum, in kHz.
     pub max_khz: Option<u64>,
-    /// Whether it may rise above the nominal frequency.
+    /// True if it may exceed the nominal frequency.
     pub turbo: Option<bool>,
 }
 
@@ -179,7 +177,7 @@ impl Frequency {
         }
     }
 
-    /// True where the kernel shows that the clock stays where it is.
+    /// True if the kernel reports that the frequency does not change.
     #[must_use]
     pub fn is_fixed(&self) -> bool {
         let one_speed = self.min_khz.is_some() && self.min_khz == self.max_khz;
@@ -208,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_found_by_their_whole_key() {
+    fn values_are_found_by_the_complete_key() {
         let text = "processor\t: 0\nmodel name\t: A CPU\nmodel\t\t: 2\nempty :\nempty : x\n";
         assert_eq!(value_in(text, "model"), Some("2".to_owned()));
         assert_eq!(value_in(text, "model name"), Some("A CPU".to_owned()));
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_fixed_only_where_that_is_shown() {
+    fn a_clock_is_fixed_only_if_that_is_reported() {
         let unseen = Frequency::default();
         assert!(!unseen.is_fixed());
         assert_eq!(unseen.to_string(), "not visible");

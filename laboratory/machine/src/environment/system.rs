@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 /// Main memory and how it is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// What the kernel has.
+    /// The memory of the machine.
     pub total_bytes: u64,
-    /// What this process could still get: free or reclaimable memory, within the limits of its control groups
-    /// and of its address space.
+    /// The memory that this process can still get: free or reclaimable, within the limits of its control
+    /// groups and its address space.
     pub available_bytes: u64,
-    /// A base page.
+    /// The size of a base page.
     pub page_bytes: u64,
     /// The setting for transparent huge pages: `always`, `madvise`, `never`.
     pub transparent_huge_pages: Option<String>,
@@ -42,7 +42,7 @@ impl Memory {
     }
 }
 
-/// Where control groups are mounted.
+/// The mount point of control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
 
 /// The control groups of this process.
@@ -55,13 +55,13 @@ fn kib_in(value: &str) -> Option<u64> {
     value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The word in brackets: `always [madvise] never`.
+/// The word in brackets, as in `always [madvise] never`.
 fn chosen(setting: &str) -> Option<String> {
     Some(setting.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-/// What the memory control groups of `/proc/self/cgroup` leave, the tightest ancestor counting; `None` without a
-/// limit. Cached files count as used there, but the kernel gives them up before it refuses memory.
+/// The memory left in the control groups of `/proc/self/cgroup`, including all ancestors; `None` without a
+/// limit. Cached files count as used, but the kernel evicts them before it refuses memory.
 fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
     let left = group_folders(groups, root, "memory").into_iter().filter_map(|(folder, version)| {
         let (limit, usage, cached) = match version {
@@ -81,12 +81,12 @@ fn left_in_groups(groups: &str, root: &Path) -> Option<u64> {
     left.min()
 }
 
-/// A value in `key value` lines.
+/// A value from `key value` lines.
 fn statistic(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
-/// What `ulimit -v` leaves; `None` without a limit.
+/// The address space left by `ulimit -v`; `None` without a limit.
 fn left_in_address_space() -> Option<u64> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current?;
     let pages: u64 = line("/proc/self/statm")?.split_whitespace().next()?.parse().ok()?;
@@ -96,18 +96,18 @@ fn left_in_address_space() -> Option<u64> {
 /// Kernel, C library, load and permissions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct System {
-    /// The kernel's release.
+    /// The kernel release.
     pub kernel: String,
-    /// The C library with its version: `glibc 2.36`.
+    /// The C library with its version, such as `glibc 2.36`.
     pub libc: String,
-    /// Its thresholds for string instructions; `None` in what was stored before they were looked at.
+    /// Its thresholds for string instructions; `None` in results stored before they were recorded.
     #[serde(default)]
     pub rep_thresholds: Option<RepThresholds>,
-    /// Mean number of runnable processes over the last minute.
+    /// The mean number of runnable processes over the last minute.
     pub load_average: Option<f64>,
-    /// Why a thread cannot be tied to a CPU; `None` where it can.
+    /// Why a thread cannot be pinned to a CPU; `None` if it can.
     pub no_pinning: Option<String>,
-    /// How many CPUs' worth of time the control group allows; `None` without a limit.
+    /// The CPU time that the control group allows, in CPUs; `None` without a limit.
     pub cpu_quota: Option<f64>,
 }
 
@@ -115,7 +115,7 @@ impl System {
     pub(super) fn here() -> System {
         let load = line("/proc/loadavg");
         System {
-            // The release alone: the rest of what uname says names the host.
+            // Only the release: other fields of uname contain the host name.
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             libc: libc_name(),
             rep_thresholds: Some(c_library::here().clone()),
@@ -126,23 +126,23 @@ impl System {
     }
 }
 
-/// Whether the calling thread may choose its CPU: requests the CPUs that it already has.
+/// Tests whether the calling thread may choose its CPUs by requesting those that it already has.
 ///
 /// # Errors
-/// Why not.
+/// The reason it may not.
 pub fn may_pin() -> Result<(), String> {
     let allowed = rustix::thread::sched_getaffinity(None)
-        .map_err(|error| format!("the kernel does not say which CPUs are allowed: {error}"))?;
+        .map_err(|error| format!("the kernel does not report the allowed CPUs: {error}"))?;
     rustix::thread::sched_setaffinity(None, &allowed)
-        .map_err(|error| format!("the kernel does not let a thread choose its CPU: {error}"))
+        .map_err(|error| format!("the kernel does not allow pinning: {error}"))
 }
 
-/// How many CPUs' worth of time the control groups of `/proc/self/cgroup` allow, the tightest ancestor counting; `None`
-/// without a limit.
+/// The CPU time allowed by the control groups of `/proc/self/cgroup`, in CPUs, including all ancestors;
+/// `None` without a limit.
 fn cpu_quota(groups: &str, root: &Path) -> Option<f64> {
     let quotas = group_folders(groups, root, "cpu").into_iter().filter_map(|(folder, version)| {
         let read = |name: &str| line(&folder.join(name).to_string_lossy());
-        // Version 2 in one file, version 1 in two, where -1 is no limit.
+        // One file in version 2; two in version 1, where -1 is no limit.
         let (quota, period) = match version {
             Version::Two => {
                 let text = read("cpu.max")?;
@@ -158,15 +158,15 @@ fn cpu_quota(groups: &str, root: &Path) -> Option<f64> {
     quotas.reduce(f64::min)
 }
 
-/// The versions of control groups, which have files of different names.
+/// The versions of control groups, whose files have different names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
     One,
     Two,
 }
 
-/// The folders below `root` of the groups that `/proc/self/cgroup` names for a controller, each with its ancestors. A group's
-/// path may lie above what a container sees; then the mount's own folder is the group.
+/// The folders of the groups in `/proc/self/cgroup` for a controller, with all ancestors below `root`. In a
+/// container the path may be outside of the mount; the mount itself is then the group.
 fn group_folders(groups: &str, root: &Path, controller: &str) -> Vec<(PathBuf, Version)> {
     let mut folders = Vec::new();
     for entry in groups.lines() {
@@ -186,24 +186,28 @@ fn group_folders(groups: &str, root: &Path, controller: &str) -> Vec<(PathBuf, V
     folders
 }
 
+/// The C library with its version, such as `glibc 2.36`.
 #[cfg(target_env = "gnu")]
-fn libc_name() -> String {
-    // SAFETY: the function takes nothing and returns a static string that ends in a zero byte.
+#[must_use]
+pub fn libc_name() -> String {
+    // SAFETY: the function takes no arguments and returns a static string with a terminator.
     let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     format!("glibc {}", version.to_string_lossy())
 }
 
+/// The C library, without a version.
 #[cfg(not(target_env = "gnu"))]
-fn libc_name() -> String {
+#[must_use]
+pub fn libc_name() -> String {
     if cfg!(target_env = "musl") { "musl".to_owned() } else { "unknown".to_owned() }
 }
 
-/// The program that measures.
+/// The build of this program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     /// The version of carryline.
     pub version: String,
-    /// What `rustc -V` said.
+    /// The output of `rustc -V`.
     pub compiler: String,
     /// `release` or `debug`.
     pub profile: String,
@@ -211,9 +215,9 @@ pub struct Build {
     pub opt_level: String,
     /// The target triple.
     pub target: String,
-    /// Whether debug assertions are compiled in.
+    /// True if debug assertions are compiled in.
     pub debug_assertions: bool,
-    /// What the linker calls this program by its contents, in hexadecimal; `None` where it gave no such name.
+    /// The build ID of this program in hexadecimal; `None` if the linker did not add one.
     #[serde(default)]
     pub id: Option<String>,
 }
@@ -232,9 +236,9 @@ impl Build {
     }
 }
 
-/// The build ID in this program's file: two builds of different code have different ones.
+/// The build ID in this program's file, which differs between builds of different code.
 fn id_of_this_program() -> Option<String> {
-    // A link to the file that was started, even if another has its name by now.
+    // This link leads to the running file even if another has its path by now.
     let file = std::fs::File::open("/proc/self/exe").ok()?;
     let cache = object::ReadCache::new(file);
     let program = object::File::parse(&cache).ok()?;
@@ -242,18 +246,18 @@ fn id_of_this_program() -> Option<String> {
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Time that a hypervisor gave to others while a CPU of this machine had work, since the machine started. Sampled
-/// before and after a run, the difference tells whether the run was disturbed.
+/// The time that a hypervisor gave to other guests while a CPU of this machine had work, since boot. The
+/// difference between two readings shows whether a run was disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steal {
     /// Stolen time, in ticks of the kernel's user interface (usually 10 ms).
     pub stolen_ticks: u64,
-    /// All time of all CPUs, idle time included, in the same ticks.
+    /// The time of all CPUs, including idle time, in the same ticks.
     pub all_ticks: u64,
 }
 
 impl Steal {
-    /// Reads `/proc/stat`; `None` where there is no such reading.
+    /// Reads `/proc/stat`; `None` if it does not report stolen time.
     #[must_use]
     pub fn now() -> Option<Steal> {
         Steal::in_stat(&std::fs::read_to_string("/proc/stat").ok()?)
@@ -261,14 +265,13 @@ impl Steal {
 
     fn in_stat(stat: &str) -> Option<Steal> {
         let fields = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        // user nice system idle iowait irq softirq steal; guest time is part of user's and would count twice.
+        // user nice system idle iowait irq softirq steal. Guest time is included in user time.
         let ticks: Vec<u64> =
             fields.split_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
         (ticks.len() == 8).then(|| Steal { stolen_ticks: ticks[7], all_ticks: ticks.iter().sum() })
     }
 
-    /// The share of the machine's time that was stolen since an earlier reading, 0 to 1; 0 where no time has
-    /// passed.
+    /// The fraction of the machine's time that was stolen since an earlier reading; 0 if no time has passed.
     #[must_use]
     pub fn share_since(&self, earlier: &Steal) -> f64 {
         let stolen = self.stolen_ticks.saturating_sub(earlier.stolen_ticks);
@@ -282,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_words_are_read() {
+    fn values_of_the_kernel_are_parsed() {
         assert_eq!(kib_in("16384 kB"), Some(16 << 20));
         assert_eq!(kib_in("16384"), None);
         assert_eq!(chosen("always [madvise] never"), Some("madvise".to_owned()));
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn stolen_time_is_read_and_compared() {
+    fn stolen_time_is_parsed_and_compared() {
         let stat = |user: u64, steal: u64| format!("cpu  {user} 0 40 200 5 0 1 {steal} 7 0\ncpu0 1 2 3\n");
         let before = Steal::in_stat(&stat(100, 10)).expect("a reading");
         let after = Steal::in_stat(&stat(190, 20)).expect("a reading");
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_group_counts() {
+    fn the_tightest_group_limits_memory() {
         let root = tempfile::tempdir().expect("a folder");
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
@@ -316,13 +319,13 @@ mod tests {
         write("a/b/memory.max", "max\n");
         assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(600));
         write("a/memory.stat", "anon 100\nfile 250\ninactive_file 200\nactive_file 50\n");
-        assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(850), "cached files can go");
+        assert_eq!(left_in_groups("0::/a/b\n", root.path()), Some(850), "cached files can be evicted");
         write("memory/c/memory.limit_in_bytes", "500\n");
         assert_eq!(left_in_groups("4:memory:/c\n3:cpuset:/\n0::/a/b\n", root.path()), Some(500));
     }
 
     #[test]
-    fn the_tightest_cpu_quota_counts_in_both_versions() {
+    fn the_tightest_group_limits_cpu_time_in_both_versions() {
         let root = tempfile::tempdir().expect("a folder");
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
@@ -339,7 +342,7 @@ mod tests {
         write("cpu/outer/inner/cpu.cfs_quota_us", "150000\n");
         assert_eq!(cpu_quota(nested, root.path()), Some(1.5));
         write("cpu/outer/cpu.cfs_quota_us", "50000\n");
-        assert_eq!(cpu_quota(nested, root.path()), Some(0.5), "an ancestor's holds too");
+        assert_eq!(cpu_quota(nested, root.path()), Some(0.5), "an ancestor's limit applies too");
         let second = "0::/a/b\n";
         write("a/b/cpu.max", "max 100000\n");
         assert_eq!(cpu_quota(second, root.path()), None);
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_to_stay_where_one_is_changes_nothing() {
+    fn testing_for_pinning_changes_nothing() {
         let before = rustix::thread::sched_getaffinity(None).expect("an affinity");
         assert_eq!(may_pin(), Ok(()));
         assert_eq!(rustix::thread::sched_getaffinity(None).expect("an affinity"), before);

@@ -1,16 +1,16 @@
-//! What the library goes by, and what of it a user set.
+//! The library's tuning, and the part of it set by the user.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The profile that is in force in the library, and the kernel that is forced on it.
+/// The library's active profile, and the kernel forced by the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuning {
-    /// Its name, and where it comes from: `AMD Zen 5 (EPYC 9005), built in`.
+    /// The profile's name and origin, such as `AMD Zen 5 (EPYC 9005), built in`.
     pub profile: String,
     /// Its decisions in bytes; null for never.
     pub decisions: BTreeMap<String, Option<u64>>,
-    /// The kernel that `CARRYLINE_FORCE` names; `None` where it is not set.
+    /// The kernel in `CARRYLINE_FORCE`; `None` if it is not set.
     #[serde(default)]
     pub forced: Option<String>,
 }

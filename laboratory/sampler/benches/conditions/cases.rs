@@ -1,9 +1,9 @@
-//! The conditions that are checked, and how the second harness makes each.
+//! The checked conditions, and how the second harness establishes each.
 
 use crate::harness::{LINE, World, anywhere, near};
 use carryline_variants::Family;
 
-/// A condition, and how the own harness makes it.
+/// A condition, and how the second harness establishes it.
 pub struct Case {
     pub family: Family,
     pub variant: &'static str,
@@ -13,18 +13,18 @@ pub struct Case {
     pub segments: &'static [u32],
     pub then: &'static str,
     pub beside: &'static str,
-    /// Ticks per call; the second argument is the number of calls that the sampler's batch states.
-    pub own: fn(&mut World, usize) -> f64,
+    /// Ticks per call; the second argument is the number of calls in the sampler's batch.
+    pub second: fn(&mut World, usize) -> f64,
 }
 
 fn case(
     family: Family,
     variant: &'static str,
     words: [&'static str; 3],
-    own: fn(&mut World, usize) -> f64,
+    second: fn(&mut World, usize) -> f64,
 ) -> Case {
     let [sizes, offsets, cache] = words;
-    Case { family, variant, sizes, offsets, cache, segments: &[], then: "nothing", beside: "nothing", own }
+    Case { family, variant, sizes, offsets, cache, segments: &[], then: "nothing", beside: "nothing", second }
 }
 
 pub fn cases() -> Vec<Case> {
@@ -72,7 +72,7 @@ pub fn cases() -> Vec<Case> {
         Case {
             beside: "stream",
             ..case(Copy, "carryline", ["4K", "random", "cold:arena"], |world, calls| {
-                world.in_company(|world| world.arena(4096, calls))
+                world.beside_stream(|world| world.arena(4096, calls))
             })
         },
     ]

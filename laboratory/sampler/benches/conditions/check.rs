@@ -1,4 +1,4 @@
-//! Both harnesses side by side.
+//! Compares the two harnesses.
 
 use crate::cases::{Case, cases};
 use crate::harness::{Kernel, SAMPLES, TIME, World, rate, stay_on};
@@ -14,17 +14,17 @@ use carryline_verification::subject::Subject;
 use carryline_verification::{Depth, prove};
 use std::time::{Duration, Instant};
 
-/// The sampler's gross median, and the calls of its batch where that is stated.
+/// The sampler's gross median, and the number of calls in its batch if the layout states it.
 fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &CacheSizes) -> (f64, usize) {
     let status = StatusPage::create().expect("a page");
     let subject = Subject::of_variant(find(case.family, case.variant).expect("in the collection"));
     let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0)
         .map_err(|failure| failure.to_string())
-        .expect("a right routine");
+        .expect("a correct routine");
     let members = [(&verified, 0)];
     let mut bench =
         Bench::new(case.family, condition, &members, buffers, caches, 7, &status).expect("a bench");
-    let company = bench.observed().beside_bytes;
+    let streamed = bench.observed().beside_bytes;
     let whole = Instant::now();
     bench.calibrate(TIME, clock::ticks_per_ns(Duration::from_millis(5)), &status);
     let begin = Instant::now();
@@ -34,9 +34,9 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
         bench.round(&mut round, None, &status);
         all.push(round.samples[0]);
     }
-    if let (Some(before), Some(after)) = (company, bench.observed().beside_bytes) {
+    if let (Some(before), Some(after)) = (streamed, bench.observed().beside_bytes) {
         let moved = (after - before) as f64 / whole.elapsed().as_nanos() as f64;
-        println!("{:>91} of company, sampler", rate(moved));
+        println!("{:>91} streamed beside, sampler", rate(moved));
     }
     all.sort_by(f64::total_cmp);
     (all[all.len() / 2], bench.observed().batch_calls.unwrap_or(1) as usize)
@@ -45,7 +45,7 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
 pub fn run(wanted: &[String]) {
     let allowed = carryline_machine::process::allowed_cpus();
     let (Some(first), Some(last)) = (allowed.first().copied(), allowed.last().copied()) else {
-        println!("the kernel does not say which CPUs may be used");
+        println!("the kernel does not report which CPUs may be used");
         return;
     };
     stay_on(last);
@@ -57,15 +57,15 @@ pub fn run(wanted: &[String]) {
     buffers.set_cpus(Some(last), allowed.clone());
     let kernel = Kernel::of(Family::Copy, "libc_memcpy").expect("in the collection");
     let mut world = World::new(kernel, caches.too_large(), caches.eviction(), first);
-    println!("{:<74}{:>7}{:>10}{:>10}{:>8}", "gross ticks per call", "calls", "sampler", "own", "off");
+    println!("{:<74}{:>7}{:>10}{:>10}{:>8}", "gross ticks per call", "calls", "sampler", "second", "diff");
     for case in cases() {
         let condition = Condition {
             sizes: Sizes::parse_list(case.sizes).expect("sizes").remove(0),
             offsets: case.offsets.parse().expect("offsets"),
             cache: case.cache.parse().expect("a cache state"),
             segments: case.segments.to_vec(),
-            then: case.then.parse().expect("what follows"),
-            beside: case.beside.parse().expect("company"),
+            then: case.then.parse().expect("a follow-up"),
+            beside: case.beside.parse().expect("a load"),
             ..Condition::plain(0)
         };
         let mut name =
@@ -78,15 +78,15 @@ pub fn run(wanted: &[String]) {
         if !case.segments.is_empty() {
             name = format!("{name} segments {:?}", case.segments);
         }
-        let alone = case.beside != "nothing" && allowed.len() < 2;
-        if alone || (!wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str()))) {
+        let is_impossible = case.beside != "nothing" && allowed.len() < 2;
+        if is_impossible || (!wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str()))) {
             continue;
         }
         let (sampler, calls) = sampled(&case, &condition, &mut buffers, &caches);
         world.kernel = Kernel::of(case.family, case.variant).expect("in the collection");
-        let own = (case.own)(&mut world, calls);
+        let second = (case.second)(&mut world, calls);
         let stated = if condition.cache.is_hot() { "-".to_owned() } else { calls.to_string() };
-        let off = format!("{:+.1} %", (sampler / own - 1.0) * 100.0);
-        println!("{name:<74}{stated:>7}{sampler:>10.1}{own:>10.1}{off:>8}");
+        let diff = format!("{:+.1} %", (sampler / second - 1.0) * 100.0);
+        println!("{name:<74}{stated:>7}{sampler:>10.1}{second:>10.1}{diff:>8}");
     }
 }

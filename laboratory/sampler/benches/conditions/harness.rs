@@ -1,4 +1,4 @@
-//! The second harness: its own memory, lists, loops and ways of making a state.
+//! The second harness, with its own memory, lists, loops and methods of establishing a cache state.
 
 use carryline_machine::clock;
 use carryline_variants::landing::{Landing, MoveFn, SetFn};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
-/// Bytes of a cache line.
+/// The bytes of a cache line.
 pub const LINE: usize = 64;
-/// Samples, at most, and the time for them.
+/// The maximum number of samples, and the time for them.
 pub const SAMPLES: usize = 60;
 pub const TIME: Duration = Duration::from_millis(150);
-/// Calls of a hot batch.
+/// The calls of a hot batch.
 const HOT_CALLS: usize = 400;
 
 pub fn anywhere(random: &mut Random) -> (usize, usize) {
@@ -29,7 +29,7 @@ pub fn near(random: &mut Random) -> (usize, usize) {
     ((if above { src + distance } else { src + PAGE - distance }) % PAGE, src)
 }
 
-/// Another generator than the sampler's: splitmix64.
+/// A generator other than the sampler's: splitmix64.
 pub struct Random(u64);
 
 impl Random {
@@ -42,7 +42,7 @@ impl Random {
     }
 }
 
-/// Addresses and length of a call.
+/// The addresses and length of a call.
 #[derive(Clone, Copy)]
 struct Call {
     dst: usize,
@@ -74,8 +74,8 @@ impl Kernel {
     #[inline(always)]
     fn call(self, call: Call, seed: u32) -> u32 {
         let (dst, src) = (call.dst as *mut u8, call.src as *const u8);
-        // SAFETY: every call is made of `len` bytes inside regions of the world, which nothing else uses, and source
-        // and destination are different regions; the routine is verified.
+        // SAFETY: every call uses `len` bytes inside regions of the world, which nothing else uses, and
+        // source and destination are different regions; the routine is verified.
         unsafe {
             match self {
                 Kernel::Set(f) => drop(f(dst.cast(), 0, call.len)),
@@ -102,7 +102,7 @@ fn time(kernel: Kernel, calls: &[Call], after: impl Fn()) -> f64 {
     ticks as f64
 }
 
-/// Memory of a page's alignment, on base pages, written once, never given back.
+/// Page-aligned memory on base pages, written once and never freed.
 #[derive(Clone, Copy)]
 struct Region {
     start: usize,
@@ -117,7 +117,7 @@ impl Region {
         if start.is_null() {
             handle_alloc_error(layout);
         }
-        // SAFETY: advice on the memory just got, whole pages of it.
+        // SAFETY: advice on the memory just allocated, in whole pages.
         unsafe { libc::madvise(start.cast(), len, libc::MADV_NOHUGEPAGE) };
         for at in (0..len).step_by(8) {
             // SAFETY: at + 8 <= len, a multiple of a page.
@@ -126,9 +126,9 @@ impl Region {
         Region { start: start as usize, len }
     }
 
-    /// Reads a byte of every line of it, from the last to the first, and folds them into one, as the sampler's reader
-    /// does: a line takes a turn of the loop, a cycle at least. A loop that drops what it reads is unrolled, and takes about
-    /// a third of that.
+    /// Reads a byte of every line, from the last to the first, and folds them into one, as the sampler's
+    /// reader does: each line takes an iteration of the loop, at least a cycle. A loop that discards its
+    /// loads is unrolled and takes about a third of that.
     fn read(self) {
         let (mut folded, mut at) = (0, self.len);
         while at >= LINE {
@@ -152,7 +152,8 @@ pub struct World {
 }
 
 impl World {
-    /// Memory of `far_bytes` that no cache holds, and of `walk_bytes` that empties the caches; company runs on CPU `streamer`.
+    /// Allocates `far_bytes` of uncacheable size and `walk_bytes` for evicting the caches; concurrent
+    /// streaming runs on CPU `streamer`.
     pub fn new(kernel: Kernel, far_bytes: u64, walk_bytes: u64, streamer: usize) -> World {
         let far = far_bytes as usize;
         World {
@@ -167,7 +168,7 @@ impl World {
         }
     }
 
-    /// The median of as many samples as there is time for; a sample is ticks, and among how many calls.
+    /// The median of as many samples as time allows; a sample is a number of ticks and of calls.
     fn median(&mut self, mut sample: impl FnMut(&mut World) -> (f64, usize)) -> f64 {
         let begin = Instant::now();
         let mut all = Vec::new();
@@ -205,7 +206,7 @@ impl World {
     pub fn mixed_sizes(&mut self, period: Option<usize>) -> f64 {
         let list = self.drawn_sizes(period.unwrap_or(1));
         self.median(|world| match period {
-            // Other calls before, so that nothing of the order can be known.
+            // Other calls come first, so that predictors cannot know the order.
             None => {
                 let before = world.drawn_sizes(HOT_CALLS);
                 time(world.kernel, &before, || ());
@@ -221,13 +222,13 @@ impl World {
         })
     }
 
-    /// Runs the routine over near memory: its code is warm then.
+    /// Runs the routine on near memory to warm its code.
     fn warm_code(&mut self, len: usize) {
         let call = Call { dst: self.near[0].start, src: self.near[1].start, len };
         time(self.kernel, &[call; 16], || ());
     }
 
-    /// Buffers that share no line, in no order of their addresses.
+    /// Buffers that share no cache line, in random order of addresses.
     fn apart(&mut self, len: usize, count: usize) -> Vec<Call> {
         let stride = len.next_multiple_of(PAGE) + PAGE;
         let mut places: Vec<usize> = (0..count).collect();
@@ -252,7 +253,7 @@ impl World {
             for call in &calls {
                 for start in [call.dst, call.src] {
                     for line in (start / LINE * LINE..start + len).step_by(LINE) {
-                        // SAFETY: a line of a region; flushing changes no contents.
+                        // SAFETY: a line of a region; flushing does not change contents.
                         unsafe { _mm_clflush(line as *const u8) };
                     }
                 }
@@ -273,7 +274,7 @@ impl World {
         })
     }
 
-    /// The next calls of a walk through memory that no cache holds.
+    /// The next calls of a walk through memory too large to cache.
     fn fresh(&mut self, len: usize, count: usize) -> Vec<Call> {
         let stride = len.next_multiple_of(PAGE) + PAGE;
         (0..count)
@@ -294,7 +295,7 @@ impl World {
         })
     }
 
-    /// Each buffer near or far, as a coin falls.
+    /// Each buffer is near or far at random.
     pub fn sometimes(&mut self, len: usize, count: usize) -> f64 {
         self.median(|world| {
             let mut calls = world.fresh(len, count);
@@ -311,7 +312,7 @@ impl World {
         })
     }
 
-    /// Messages of several buffers, each sum the seed of the next, its bytes swapped behind an odd length.
+    /// Messages of several buffers; each sum is the seed of the next, byte-swapped after an odd length.
     pub fn segments(&mut self, lengths: &[u32]) -> f64 {
         self.median(|world| {
             let calls: Vec<Call> = (0..HOT_CALLS)
@@ -346,7 +347,7 @@ impl World {
         })
     }
 
-    pub fn in_company(&mut self, work: impl FnOnce(&mut World) -> f64) -> f64 {
+    pub fn beside_stream(&mut self, work: impl FnOnce(&mut World) -> f64) -> f64 {
         let stop = Arc::new(AtomicBool::new(false));
         let (for_thread, cpu, words) = (Arc::clone(&stop), self.streamer, self.walk.len / 8);
         let thread = std::thread::spawn(move || {
@@ -368,13 +369,13 @@ impl World {
         std::thread::sleep(Duration::from_millis(300));
         let ticks = work(self);
         stop.store(true, Ordering::Relaxed);
-        println!("{:>91} of company, own", rate(thread.join().expect("it only moves bytes")));
+        println!("{:>91} streamed beside, second", rate(thread.join().expect("the streaming thread")));
         ticks
     }
 }
 
 pub fn stay_on(cpu: usize) {
-    // SAFETY: a plain set of bits for which all-zero is valid, filled by the macros' functions, and read by the kernel.
+    // SAFETY: a plain bit set for which all-zero is valid, filled by libc's functions and read by the kernel.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);

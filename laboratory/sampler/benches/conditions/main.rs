@@ -1,17 +1,17 @@
-//! Each condition a second time, by other means: is it what its name says?
+//! Checks with a second implementation that each condition is what its name states.
 //!
 //! ```sh
 //! cargo bench -p carryline-sampler --bench conditions
 //! cargo bench -p carryline-sampler --bench conditions -- cold
 //! ```
 //!
-//! The sampler's gross median is next to that of a harness of this file's own: its own memory, lists, loops and ways
-//! of making a state, with nothing shared but the clock and the routine. Its loops are plain Rust and differ by a few
-//! ticks a call. So a difference of a few percent is expected, and of more only where a state depends on the machine's
-//! mood (cold ones). A condition that means something else than its name differs by much more: that is how `random`
-//! and `cold` were found out.
+//! The sampler's gross median is compared with that of a separate harness with its own memory, lists, loops
+//! and methods of establishing a cache state; only the clock and the routine are shared. Its loops are plain
+//! Rust and differ by a few ticks per call. So a difference of a few percent is expected, and more only for
+//! states that vary on the machine (cold ones). A condition that differs from its name shows a much larger
+//! difference: this revealed faults of `random` and `cold`.
 
-#![allow(clippy::print_stdout, reason = "a bench prints what it finds")]
+#![allow(clippy::print_stdout, reason = "a bench prints its results")]
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod cases;
@@ -22,7 +22,7 @@ mod harness;
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
-        println!("to be run by 'cargo bench'");
+        println!("run this with 'cargo bench'");
         return;
     }
     let wanted: Vec<String> =

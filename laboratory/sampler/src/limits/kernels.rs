@@ -1,29 +1,30 @@
-//! The loops that limits are measured with, as plain as possible: only loads, or only stores.
+//! The loops for measuring limits, as simple as possible: only loads, or only stores.
 
-/// Bytes that one turn of every loop moves: eight lines.
+/// The bytes that one iteration of every loop processes: eight lines.
 pub const TURN: usize = 512;
 
-/// A loop that goes over a buffer once.
+/// A loop that processes a buffer once.
 ///
 /// # Safety
-/// `len` bytes at `base`, which is aligned to a line, must be valid for reads and writes; `len` a multiple of 512.
+/// `len` bytes at `base`, which is aligned to a cache line, must be valid for reads and writes; `len` is a
+/// multiple of 512.
 pub type Kernel = unsafe fn(base: *mut u8, len: usize);
 
-/// Ways of doing each thing; the fastest makes the limit.
+/// Several implementations of each operation; the fastest determines the limit.
 #[derive(Debug)]
 pub struct Kernels {
-    /// The widest registers first, without and with a prefetch ahead; then four streams at once, and the same of
-    /// narrower registers.
+    /// The widest registers first, without and with a prefetch; then four concurrent streams, and the same
+    /// for narrower registers.
     pub loads: Vec<Kernel>,
-    /// By registers, the widest first.
+    /// With registers, the widest first.
     pub stores: Vec<Kernel>,
-    /// By a string instruction, where the CPU has a fast one.
+    /// With a string instruction, if the CPU has a fast one.
     pub string_store: Option<Kernel>,
     /// Non-temporal, the widest registers first.
     pub nt_stores: Vec<Kernel>,
 }
 
-/// The loops that this CPU can run.
+/// The loops that this CPU supports.
 #[cfg(target_arch = "x86_64")]
 pub fn kernels() -> Kernels {
     use carryline::internals::cpu::{Features, features};
@@ -62,8 +63,8 @@ mod x86_64 {
             /// As for [`Kernel`](super::Kernel); the CPU has the instructions.
             $(#[$attribute])*
             pub(super) unsafe fn $name(base: *mut u8, len: usize) {
-                // SAFETY: the loop walks [base, base + len) in turns of 512 bytes, by the caller's contract; only the
-                // named registers and flags change.
+                // SAFETY: the loop processes [base, base + len) in iterations of 512 bytes, by the caller's
+                // contract; only the named registers and flags change.
                 unsafe {
                     asm!(
                         $clear,
@@ -83,7 +84,7 @@ mod x86_64 {
         };
     }
 
-    // Four streams at once, each a quarter of the bytes.
+    // Four concurrent streams, each over a quarter of the bytes.
     macro_rules! streams {
         ($(#[$attribute:meta])* $name:ident, $step:literal, $per_turn:literal, $body:literal, $after:literal) => {
             /// # Safety
@@ -91,8 +92,8 @@ mod x86_64 {
             $(#[$attribute])*
             pub(super) unsafe fn $name(base: *mut u8, len: usize) {
                 let quarter = len / 4;
-                // SAFETY: the four streams walk [base, base + len) in turns of 128 bytes each, for len is a multiple
-                // of 512, by the caller's contract; only the named registers and flags change.
+                // SAFETY: the four streams process [base, base + len) in iterations of 128 bytes each, as len
+                // is a multiple of 512, by the caller's contract; only the named registers and flags change.
                 unsafe {
                     asm!(
                         "2:",
@@ -114,9 +115,10 @@ mod x86_64 {
     }
 
     /// # Safety
-    /// `len` bytes are writable from `base`.
+    /// `len` bytes are writable at `base`.
     pub(super) unsafe fn rep_stosb(base: *mut u8, len: usize) {
-        // SAFETY: writes [base, base + len), by the caller's contract; the direction flag is clear by the ABI.
+        // SAFETY: writes [base, base + len), by the caller's contract; the direction flag is clear by the
+        // ABI.
         unsafe {
             asm!("rep stosb", inout("rdi") base => _, inout("rcx") len => _, in("al") 0_u8, options(nostack, preserves_flags));
         }
@@ -261,7 +263,7 @@ mod x86_64 {
     sweep!(nt_store_xmm, "16", "32", "movntdq [{at} + carryline_at], xmm0", "pxor xmm0, xmm0", "sfence");
 }
 
-/// The loops that this CPU can run.
+/// The loops that this CPU supports.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn kernels() -> Kernels {
     /// # Safety
@@ -282,7 +284,7 @@ pub fn kernels() -> Kernels {
             unsafe { base.add(at).cast::<u64>().write_volatile(0) };
         }
     }
-    // There is no portable non-temporal store: the plain store replaces it.
+    // There is no portable non-temporal store: plain stores replace it.
     Kernels { loads: vec![load], stores: vec![store], string_store: None, nt_stores: vec![store] }
 }
 
@@ -292,7 +294,7 @@ mod tests {
     use carryline_machine::arena::{Arena, Pages};
 
     #[test]
-    fn the_store_loops_write_every_byte_and_no_other() {
+    fn store_loops_write_exactly_their_bytes() {
         let mut arena = Arena::new(64 << 10, Pages::Base).expect("64 KiB");
         let kinds = kernels();
         for kernel in kinds.stores.into_iter().chain(kinds.string_store).chain(kinds.nt_stores) {
@@ -309,9 +311,9 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_load_loops_stay_within_their_bytes() {
+    fn load_loops_read_only_their_bytes() {
         const PAGE: usize = 4096;
-        // SAFETY: a new mapping, of which all but the page in the middle is made inaccessible; unmapped at the end.
+        // SAFETY: a new mapping, inaccessible except for the page in the middle; unmapped at the end.
         unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let start = libc::mmap(std::ptr::null_mut(), 3 * PAGE, libc::PROT_NONE, flags, -1, 0);

@@ -15,7 +15,7 @@ fn condition(size: u64, cache: &str, offsets: &str) -> Condition {
 }
 
 #[test]
-fn every_call_stays_inside_its_arena_and_cold_ones_share_no_line() {
+fn calls_stay_inside_their_arena_and_cold_ones_share_no_line() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
     for size in [0, 1, 40, 1500, 4096, 65_536, 8 << 20] {
         for cache in [
@@ -70,13 +70,13 @@ fn drawn(family: Family, condition: &Condition, count: usize) -> Vec<Call> {
     calls
 }
 
-/// How far the destination lies above the source, modulo a page.
+/// The distance of the destination above the source, modulo a page.
 fn distance(call: &Call) -> u32 {
     (call.dst + 4096 - call.src % 4096) % 4096
 }
 
 #[test]
-fn random_offsets_are_of_the_whole_page_and_of_each_buffer_by_itself() {
+fn random_offsets_are_uniform_in_the_page_and_independent() {
     for cache in ["hot", "cold:clflush", "cold:arena", "cold:clflush:src", "cold:evict:dst"] {
         let calls = drawn(Family::Copy, &condition(1500, cache, "random"), 1 << 17);
         for pick in [|c: &Call| c.dst % 4096, |c: &Call| c.src % 4096, distance] {
@@ -90,7 +90,7 @@ fn random_offsets_are_of_the_whole_page_and_of_each_buffer_by_itself() {
 }
 
 #[test]
-fn an_alias_is_1_to_63_bytes_off_modulo_a_page_above_as_often_as_below() {
+fn alias_offsets_are_1_to_63_bytes_above_or_below_modulo_a_page() {
     for family in [Family::Copy, Family::CopyChecksum] {
         for cache in ["hot", "cold:clflush", "cold:arena:src"] {
             let calls = drawn(family, &condition(1500, cache, "alias"), 1 << 17);
@@ -111,13 +111,13 @@ fn an_alias_is_1_to_63_bytes_off_modulo_a_page_above_as_often_as_below() {
 }
 
 #[test]
-fn random_offsets_in_a_line_keep_hot_buffers_near_each_other_modulo_a_page() {
+fn random_line_offsets_keep_hot_buffers_in_the_first_line() {
     let calls = drawn(Family::Copy, &condition(1500, "hot", "random-line"), 1 << 12);
     assert!(calls.iter().all(|call| call.dst < 64 && call.src < 64));
 }
 
 #[test]
-fn a_mixed_buffer_is_hot_as_often_as_said_and_each_by_itself() {
+fn mixed_buffers_are_hot_independently_with_the_given_probability() {
     for percent in [1_u32, 30, 99] {
         let condition = condition(1500, &format!("mixed:{percent}"), "random");
         let layout = Layout::new(Family::Copy, &condition, &CACHES);
@@ -138,7 +138,7 @@ fn a_mixed_buffer_is_hot_as_often_as_said_and_each_by_itself() {
 }
 
 #[test]
-fn a_cold_batch_has_a_number_of_calls_that_sizes_and_caches_decide() {
+fn sizes_and_caches_determine_the_calls_of_cold_batches() {
     let calls = |size, cache: &str| {
         let layout = Layout::new(Family::Zero, &condition(size, cache, "0"), &CACHES);
         assert!(layout.stated);
@@ -156,13 +156,13 @@ fn a_cold_batch_has_a_number_of_calls_that_sizes_and_caches_decide() {
 }
 
 #[test]
-fn the_footprint_of_random_offsets_counts_the_page_they_are_drawn_from() {
+fn footprints_include_the_page_of_random_offsets() {
     let hot = |offsets| Layout::new(Family::Copy, &condition(16 << 10, "hot", offsets), &CACHES).hot_bytes();
     assert_eq!((hot("0"), hot("random-line"), hot("random")), (32 << 10, 32 << 10, 40 << 10));
 }
 
 #[test]
-fn a_period_repeats_its_arguments_where_it_can() {
+fn periods_repeat_their_arguments_if_possible() {
     let sizes = carryline_conditions::sizes::Sizes::parse_list("1..64/period:100").expect("sizes").remove(0);
     let condition = |cache: &str| Condition { sizes: sizes.clone(), ..condition(0, cache, "random") };
     let hot = condition("hot");
@@ -179,7 +179,7 @@ fn a_period_repeats_its_arguments_where_it_can() {
 }
 
 #[test]
-fn an_arena_is_too_large_to_cache_and_has_several_windows() {
+fn arenas_exceed_the_caches_and_have_several_windows() {
     let layout = Layout::new(Family::Checksum, &condition(1500, "cold:arena", "0"), &CACHES);
     let src = layout.src.expect("a checksum reads");
     assert!(src.windows() >= 2 && src.shift(src.windows()) == 0 && src.shift(1) > 0);
@@ -187,7 +187,7 @@ fn an_arena_is_too_large_to_cache_and_has_several_windows() {
 }
 
 #[test]
-fn calls_by_themselves_take_every_window_and_none_beside_the_last() {
+fn isolated_calls_visit_every_window_and_none_adjacent_to_the_last() {
     for count in [1, 2, 3, 8, 100, 5461, 35_840] {
         let step = far_step(count);
         let mut seen: Vec<usize> = (0..count).map(|batch| batch * step % count).collect();
@@ -206,7 +206,7 @@ fn levels_follow_the_caches() {
 }
 
 #[test]
-fn what_fills_a_level_does_not_fit_into_it() {
+fn buffers_that_fill_a_level_belong_to_the_next() {
     let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
     let level = |family, size| level_of(family, &condition(size, "hot", "0"), &caches);
     assert_eq!(level(Family::Checksum, 28 << 10), Level::L1);
@@ -220,26 +220,26 @@ fn what_fills_a_level_does_not_fit_into_it() {
 }
 
 #[test]
-fn memory_is_counted_as_a_worker_has_it() {
+fn memory_matches_a_worker_s_buffers() {
     let copy = |bytes: u64, cache: &str| condition(bytes, cache, "0");
     let used = |cells: &[(Family, &Condition)]| memory_bytes(cells.iter().copied(), &CACHES);
     let room = |operand: &Option<Operand>| operand.map_or(0, |operand| operand.bytes() as u64);
     let large = copy(256 << 20, "hot");
     let layout = Layout::new(Family::Copy, &large, &CACHES);
     assert_eq!(used(&[(Family::Copy, &large)]), room(&layout.dst) + room(&layout.src));
-    // The buffer of the limits is the destination's, and may be the larger one.
+    // The buffer of the limits is that of the destination, and may be the larger one.
     let in_memory = copy(CACHES.l3 + (1 << 20), "hot");
     let layout = Layout::new(Family::Copy, &in_memory, &CACHES);
     assert!(room(&layout.dst) < CACHES.too_large());
     assert_eq!(used(&[(Family::Copy, &in_memory)]), CACHES.too_large() + room(&layout.src));
-    // Buffers are kept from cell to cell, each as large as any cell needs it.
+    // Buffers are kept from cell to cell, each as large as any cell needs.
     let evicting = copy(4096, "cold:evict");
     let together = used(&[(Family::Copy, &large), (Family::Copy, &evicting), (Family::Zero, &in_memory)]);
     assert_eq!(together, used(&[(Family::Copy, &large)]) + CACHES.eviction());
 }
 
 #[test]
-fn a_member_works_through_some_calls_however_little_time_there_is() {
+fn members_process_a_minimum_of_calls() {
     let least = |condition: &Condition| least_bytes(Family::Zero, condition, &CACHES);
     assert_eq!(least(&condition(8 << 30, "hot", "0")), 8 * (8 << 30));
     let (hot, cold) = (condition(4096, "hot", "0"), condition(4096, "cold:clflush", "0"));

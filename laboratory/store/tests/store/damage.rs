@@ -1,4 +1,5 @@
-//! Damaged, foreign and future files: refused with a typed error and left alone, or read right; never wrong numbers.
+//! Damaged, foreign and newer files: rejected with a typed error and unchanged, or read correctly; never
+//! wrong numbers.
 
 use super::{header, place, record, result};
 use carryline_results::RunResult;
@@ -6,7 +7,7 @@ use carryline_results::round::RoundRecord;
 use carryline_store::{RunHeader, RunId, RunStatus, RunSummary, Store, StoreError};
 use std::path::{Path, PathBuf};
 
-/// All that a store holds.
+/// The contents of a store.
 #[derive(Debug, PartialEq)]
 struct Content {
     runs: Vec<RunSummary>,
@@ -17,7 +18,7 @@ struct Content {
 
 const RUNS: [RunId; 3] = [RunId(1), RunId(2), RunId(3)];
 
-/// Reads everything, or tells why not. Every part that can be read is compared with the truth on the way.
+/// Reads everything, or returns the error. Every readable part is compared with the truth on the way.
 fn read(path: &Path, truth: Option<&Content>) -> Result<Content, StoreError> {
     let store = Store::open(path)?;
     let ended = RUNS[..2].iter();
@@ -51,7 +52,7 @@ fn read(path: &Path, truth: Option<&Content>) -> Result<Content, StoreError> {
     Ok(content)
 }
 
-/// A small store with a complete, an interrupted and a killed run.
+/// Fills a small store with a complete, an interrupted and a killed run.
 fn fill(path: &Path) -> Store {
     let mut store = Store::open(path).expect("a new store");
     for run in RUNS {
@@ -97,7 +98,7 @@ fn remove_files_beside(path: &Path) {
 const PAGE_BYTES: usize = 4096;
 
 #[test]
-fn cut_off_at_every_page() {
+fn files_truncated_at_every_page_are_rejected() {
     let sample = sample();
     assert!(sample.bytes.len() >= 8 * PAGE_BYTES);
     for page in 0..sample.bytes.len() / PAGE_BYTES {
@@ -107,7 +108,7 @@ fn cut_off_at_every_page() {
                 continue;
             }
             std::fs::write(&sample.path, &sample.bytes[..length]).expect("written");
-            let error = read(&sample.path, Some(&sample.truth)).expect_err("cut off");
+            let error = read(&sample.path, Some(&sample.truth)).expect_err("truncated");
             let typed = match length {
                 ..100 => matches!(error, StoreError::NotADatabase { .. }),
                 _ => matches!(error, StoreError::Damaged { .. }),
@@ -122,15 +123,15 @@ fn cut_off_at_every_page() {
 }
 
 #[test]
-fn flipped_bytes_in_every_page() {
+fn flipped_bits_in_every_page_are_detected_or_harmless() {
     let sample = sample();
-    let (mut refused, mut harmless) = (0, 0);
+    let (mut rejected, mut harmless) = (0, 0);
     let mut flip = |offset: usize, mask: u8| {
         let mut bytes = sample.bytes.clone();
         bytes[offset] ^= mask;
         std::fs::write(&sample.path, &bytes).expect("written");
         match read(&sample.path, Some(&sample.truth)) {
-            // Bytes that nothing uses, or that hold a hint.
+            // Bytes that are unused or only a hint.
             Ok(content) => {
                 assert_eq!(content, sample.truth, "offset {offset} mask {mask:#x}");
                 harmless += 1;
@@ -139,12 +140,12 @@ fn flipped_bytes_in_every_page() {
                 let generic = matches!(error, StoreError::Sqlite { .. } | StoreError::Busy { .. });
                 assert!(!generic, "offset {offset} mask {mask:#x}: {error:?}");
                 assert!(error.to_string().contains("carryline.sqlite"), "{error}");
-                refused += 1;
+                rejected += 1;
             }
         }
         remove_files_beside(&sample.path);
     };
-    // The header densely, the pages by a stride that meets every kind of byte.
+    // The header densely, the pages with a stride that covers every kind of byte.
     for offset in 0..100 {
         flip(offset, 0x01);
         flip(offset, 0x80);
@@ -157,11 +158,11 @@ fn flipped_bytes_in_every_page() {
             flip(page * PAGE_BYTES + if page == 0 { 100 } else { 0 } + offset, 0x04);
         }
     }
-    assert!(refused > 100 && harmless > 0, "{refused} refused, {harmless} harmless");
+    assert!(rejected > 100 && harmless > 0, "{rejected} rejected, {harmless} harmless");
 }
 
 #[test]
-fn a_page_replaced_by_another_or_by_nothing() {
+fn replaced_and_zeroed_pages_are_detected() {
     let sample = sample();
     let pages = sample.bytes.len() / PAGE_BYTES;
     for page in 1..pages {
@@ -184,10 +185,10 @@ fn a_page_replaced_by_another_or_by_nothing() {
 }
 
 #[test]
-fn a_log_left_behind_is_used_and_a_damaged_one_as_far_as_it_goes() {
+fn leftover_logs_are_used_up_to_their_first_damage() {
     let (folder, path) = place();
     let store = fill(&path);
-    // What a killed process leaves: the file and its log, without the index of the log.
+    // The remains of a killed process: the file and its log, without the index of the log.
     let copy = folder.path().join("left.sqlite");
     let main = std::fs::read(&path).expect("the file");
     let log = std::fs::read(beside(&path, "-wal")).expect("the log");
@@ -201,7 +202,7 @@ fn a_log_left_behind_is_used_and_a_damaged_one_as_far_as_it_goes() {
     assert_eq!(left.rounds, RUNS.map(|run| store.rounds(run).expect("rounds")));
     assert_eq!(left.runs, store.runs(9).expect("a history"));
 
-    // A log ends where its own sums stop matching: what was before stands, in the order in which it was written.
+    // A log ends where its checksums stop matching: earlier frames are used, in the order written.
     let frame_bytes = PAGE_BYTES + 24;
     let mut shorter = 0;
     for offset in (40..log.len()).step_by(frame_bytes / 2 * 7 + 11) {
@@ -213,7 +214,7 @@ fn a_log_left_behind_is_used_and_a_damaged_one_as_far_as_it_goes() {
                 bytes[offset] ^= 0x20;
             }
             put(&bytes);
-            let reopened = Store::open(&copy).expect("an older state is a state");
+            let reopened = Store::open(&copy).expect("an older state");
             reopened.check().expect("consistent");
             for summary in reopened.runs(9).expect("a history") {
                 let rounds = reopened.rounds(summary.id).expect("rounds");
@@ -223,12 +224,12 @@ fn a_log_left_behind_is_used_and_a_damaged_one_as_far_as_it_goes() {
             }
         }
     }
-    assert!(shorter > 10, "{shorter} runs were cut short: the damage met the log's content");
+    assert!(shorter > 10, "only {shorter} runs lost rounds");
 }
 
-fn refused_untouched(path: &Path, bytes: &[u8]) -> StoreError {
+fn rejected_unchanged(path: &Path, bytes: &[u8]) -> StoreError {
     std::fs::write(path, bytes).expect("written");
-    let error = Store::open(path).expect_err("not ours");
+    let error = Store::open(path).expect_err("not a store");
     assert_eq!(std::fs::read(path).expect("the file"), bytes, "{error}");
     let folder = path.parent().expect("a folder");
     let names: Vec<_> =
@@ -240,34 +241,34 @@ fn refused_untouched(path: &Path, bytes: &[u8]) -> StoreError {
 }
 
 #[test]
-fn a_newer_schema_is_refused_untouched() {
+fn newer_schemas_are_rejected_unchanged() {
     let Sample { _folder, path, bytes, .. } = sample();
     for version in [3u32, 7, i32::MAX as u32] {
         let mut newer = bytes.clone();
         newer[60..64].copy_from_slice(&version.to_be_bytes());
-        let error = refused_untouched(&path, &newer);
+        let error = rejected_unchanged(&path, &newer);
         let StoreError::NewerSchema { found, known, .. } = &error else { panic!("{error:?}") };
         assert_eq!((*found, *known), (version as i32, 2));
         assert!(
-            error.to_string().contains(&format!("version {version}, this carryline knows up to 2")),
+            error.to_string().contains(&format!("version {version}, this carryline supports up to 2")),
             "{error}"
         );
     }
 }
 
 #[test]
-fn a_newer_schema_that_is_still_in_the_log_is_refused_untouched() {
+fn newer_schemas_in_the_log_are_rejected_unchanged() {
     let (folder, path) = place();
     drop(fill(&path));
-    let future = rusqlite::Connection::open(&path).expect("a later program");
-    future.pragma_update(None, "user_version", 3).expect("it migrates");
+    let newer = rusqlite::Connection::open(&path).expect("a later program");
+    newer.pragma_update(None, "user_version", 3).expect("it migrates");
     let copy = folder.path().join("left.sqlite");
     for suffix in ["", "-wal"] {
         std::fs::copy(beside(&path, suffix), beside(&copy, suffix)).expect("copied");
     }
     let before =
         [std::fs::read(&copy).expect("the file"), std::fs::read(beside(&copy, "-wal")).expect("the log")];
-    assert_eq!(before[0][60..64], 2u32.to_be_bytes(), "the file itself does not know yet");
+    assert_eq!(before[0][60..64], 2u32.to_be_bytes(), "the file itself has the old version");
     let error = Store::open(&copy).expect_err("newer");
     assert!(matches!(error, StoreError::NewerSchema { found: 3, known: 2, .. }), "{error:?}");
     let after =
@@ -276,24 +277,24 @@ fn a_newer_schema_that_is_still_in_the_log_is_refused_untouched() {
 }
 
 #[test]
-fn foreign_files_are_refused_untouched() {
+fn foreign_files_are_rejected_unchanged() {
     let Sample { _folder, path, bytes, .. } = sample();
     for text in [&b"x"[..], b"SQLite format 3", b"not a database\n", &[0; 5000], &[0xff; 100]] {
-        let error = refused_untouched(&path, text);
+        let error = rejected_unchanged(&path, text);
         assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
     }
     let mut foreign = bytes.clone();
     foreign[68..72].copy_from_slice(&0x4750_4b47u32.to_be_bytes());
-    let error = refused_untouched(&path, &foreign);
+    let error = rejected_unchanged(&path, &foreign);
     assert!(matches!(error, StoreError::NotAStore { application_id: 0x4750_4b47, .. }), "{error:?}");
     let mut unversioned = bytes;
     unversioned[60..64].fill(0);
-    let error = refused_untouched(&path, &unversioned);
+    let error = rejected_unchanged(&path, &unversioned);
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 }
 
 #[test]
-fn tables_that_are_not_ours_are_refused() {
+fn changed_tables_are_rejected() {
     for change in [
         "DROP TABLE result",
         "CREATE TABLE more (x)",
@@ -307,7 +308,7 @@ fn tables_that_are_not_ours_are_refused() {
 }
 
 #[test]
-fn rows_changed_behind_the_stores_back_do_not_pass() {
+fn changed_rows_are_detected() {
     for change in [
         "UPDATE run SET seed = '77' WHERE id = 1",
         "UPDATE run SET id = 9 WHERE id = 2",
@@ -329,7 +330,7 @@ fn rows_changed_behind_the_stores_back_do_not_pass() {
 }
 
 #[test]
-fn one_damaged_run_leaves_the_others_readable() {
+fn a_damaged_run_leaves_the_others_readable() {
     let Sample { _folder, path, truth, .. } = sample();
     let change = "UPDATE run SET plan = '{}' WHERE id = 2";
     rusqlite::Connection::open(&path).and_then(|db| db.execute_batch(change)).expect("changed");

@@ -1,4 +1,4 @@
-//! What the store keeps when nothing goes wrong, and what it refuses.
+//! Normal operation of the store, and rejected requests.
 
 use super::{cell, header, place, record, result};
 use carryline_results::RunResult;
@@ -6,12 +6,12 @@ use carryline_results::round::{Round, RoundRecord};
 use carryline_store::{RunId, RunStatus, Store, StoreError};
 
 #[test]
-fn what_goes_in_comes_out_after_reopening() {
+fn data_is_the_same_after_reopening() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let (first, second) = (
         store.begin_run(&header(u64::MAX)).expect("a run"),
-        store.begin_run(&header(2)).expect("another, at the same time"),
+        store.begin_run(&header(2)).expect("a concurrent run"),
     );
     for index in 0..20 {
         store.add_round(first, &record(index)).expect("a round");
@@ -25,7 +25,7 @@ fn what_goes_in_comes_out_after_reopening() {
     assert_eq!(store.rounds(first).expect("rounds"), (0..20).map(record).collect::<Vec<_>>());
     assert_eq!(store.rounds(second).expect("rounds"), (100..120).map(record).collect::<Vec<_>>());
     assert_eq!(store.header(first).expect("a header"), header(u64::MAX));
-    // Every bit of every figure, and the number it got.
+    // Every bit of every figure, and the assigned number.
     let loaded = store.load_run(first).expect("a result");
     assert_eq!(loaded, RunResult { run_id: Some(first.0), ..result(1) });
     assert!(matches!(store.load_run(second), Err(StoreError::Unfinished { run, .. }) if run == second));
@@ -45,7 +45,7 @@ fn what_goes_in_comes_out_after_reopening() {
 }
 
 #[test]
-fn a_store_of_version_1_is_read_as_it_is_and_marked_when_a_run_goes_in() {
+fn stores_of_version_1_are_upgraded_when_a_run_is_added() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let run = store.begin_run(&header(1)).expect("a run");
@@ -70,7 +70,7 @@ fn a_store_of_version_1_is_read_as_it_is_and_marked_when_a_run_goes_in() {
 }
 
 #[test]
-fn samples_keep_their_bits() {
+fn samples_keep_every_bit() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let run = store.begin_run(&header(1)).expect("a run");
@@ -82,7 +82,7 @@ fn samples_keep_their_bits() {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_was_known() {
+fn interrupted_runs_keep_their_partial_result() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let run = store.begin_run(&header(1)).expect("a run");
@@ -90,28 +90,28 @@ fn an_interrupted_run_keeps_what_was_known() {
     store.mark_interrupted(run, &partial).expect("an end");
     assert_eq!(store.runs(9).expect("a history")[0].status, RunStatus::Interrupted);
     assert_eq!(store.load_run(run).expect("a result").cells, partial.cells);
-    for refused in [store.add_round(run, &record(1)), store.finish_run(run, &result(1))] {
-        assert!(matches!(refused, Err(StoreError::Ended { .. })), "{refused:?}");
+    for rejected in [store.add_round(run, &record(1)), store.finish_run(run, &result(1))] {
+        assert!(matches!(rejected, Err(StoreError::Ended { .. })), "{rejected:?}");
     }
 }
 
 #[test]
-fn a_run_that_never_was_is_unknown() {
+fn missing_runs_are_unknown() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let none = RunId(-7);
     for error in [
-        store.load_run(none).expect_err("never was"),
-        store.rounds(none).expect_err("never was"),
-        store.header(none).expect_err("never was"),
-        store.add_round(none, &record(2)).expect_err("never was"),
+        store.load_run(none).expect_err("a missing run"),
+        store.rounds(none).expect_err("a missing run"),
+        store.header(none).expect_err("a missing run"),
+        store.add_round(none, &record(2)).expect_err("a missing run"),
     ] {
         assert!(matches!(error, StoreError::UnknownRun { .. }), "{error:?}");
     }
 }
 
 #[test]
-fn figures_that_json_cannot_hold_are_refused_before_the_run_ends() {
+fn figures_that_json_cannot_represent_are_rejected_before_the_run_ends() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let run = store.begin_run(&header(1)).expect("a run");
@@ -127,7 +127,7 @@ fn figures_that_json_cannot_hold_are_refused_before_the_run_ends() {
 }
 
 #[test]
-fn no_home_directory_is_stored() {
+fn home_directories_are_not_stored() {
     let (folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let secret = "/home/nobody-should-read-this";
@@ -151,11 +151,11 @@ fn no_home_directory_is_stored() {
 
 #[cfg(unix)]
 #[test]
-fn a_symbolic_link_leads_to_the_file_and_its_log() {
+fn symbolic_links_are_resolved_for_the_file_and_its_log() {
     let (folder, path) = place();
     let real = folder.path().join("elsewhere");
     std::fs::create_dir(&real).expect("a folder");
-    // To a file that is not there yet, and by a link to the folder as well.
+    // Links to a file that does not exist yet, and to its folder.
     std::os::unix::fs::symlink(real.join("data.sqlite"), &path).expect("a link");
     let linked_folder = folder.path().join("linked");
     std::os::unix::fs::symlink(&real, &linked_folder).expect("a link");
@@ -164,7 +164,7 @@ fn a_symbolic_link_leads_to_the_file_and_its_log() {
     let run = store.begin_run(&header(1)).expect("a run");
     let mut other = Store::open(linked_folder.join("data.sqlite")).expect("through the folder's link");
     store.add_round(run, &record(0)).expect("a round");
-    other.add_round(run, &record(1)).expect("a round by the other way");
+    other.add_round(run, &record(1)).expect("a round through the other link");
     assert_eq!(store.rounds(run).expect("rounds"), [record(0), record(1)]);
     assert!(real.join("data.sqlite-wal").exists());
     assert!(!folder.path().join("carryline.sqlite-wal").exists());
@@ -172,7 +172,7 @@ fn a_symbolic_link_leads_to_the_file_and_its_log() {
 }
 
 #[test]
-fn paths_that_cannot_be_a_store() {
+fn paths_that_cannot_be_a_store_are_rejected() {
     let (folder, path) = place();
     let error = Store::open(folder.path()).expect_err("a folder");
     assert!(matches!(error, StoreError::NotAFile { .. }), "{error:?}");
@@ -180,16 +180,17 @@ fn paths_that_cannot_be_a_store() {
     assert!(matches!(error, StoreError::Open { .. }), "{error:?}");
     assert!(error.to_string().contains("missing") && error.to_string().contains("--db"), "{error}");
     std::fs::write(&path, b"").expect("an empty file");
-    let error = Store::open(path.join("below a file")).expect_err("a file is no folder");
+    let error = Store::open(path.join("below a file")).expect_err("a file instead of a folder");
     assert!(matches!(error, StoreError::Open { .. }), "{error:?}");
     #[cfg(target_os = "linux")]
     {
         let error = Store::open("/dev/null").expect_err("a device");
         assert!(matches!(error, StoreError::NotAFile { .. }), "{error:?}");
-        let error = Store::open("/proc/carryline.sqlite").expect_err("a folder that takes no files");
+        let error =
+            Store::open("/proc/carryline.sqlite").expect_err("a folder in which no file can be created");
         assert!(matches!(error, StoreError::Open { .. }), "{error:?}");
     }
-    // An empty file is a new store; odd names are names.
+    // An empty file is a new store; unusual names are allowed.
     Store::open(&path).expect("0 bytes are a new store").check().expect("all of it");
     let odd = folder.path().join("file:x?mode=memory #1 '\"%41");
     drop(Store::open(&odd).expect("an odd name"));
@@ -198,7 +199,7 @@ fn paths_that_cannot_be_a_store() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_removed_or_replaced_meanwhile_is_noticed() {
+fn removed_and_replaced_files_are_noticed() {
     let (folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let run = store.begin_run(&header(1)).expect("a run");
@@ -214,7 +215,7 @@ fn a_file_removed_or_replaced_meanwhile_is_noticed() {
 }
 
 #[test]
-fn the_file_says_what_it_is() {
+fn the_file_header_identifies_a_store() {
     let (_folder, path) = place();
     drop(Store::open(&path).expect("a new store"));
     let bytes = std::fs::read(&path).expect("the file");
@@ -226,16 +227,16 @@ fn the_file_says_what_it_is() {
 }
 
 #[test]
-fn a_writer_that_does_not_let_go_is_called_busy() {
+fn waiting_for_a_writer_times_out_as_busy() {
     let (_folder, path) = place();
     let mut store = Store::open(&path).expect("a new store");
     let run = store.begin_run(&header(1)).expect("a run");
     let other = rusqlite::Connection::open(&path).expect("another writer");
     other.execute_batch("BEGIN IMMEDIATE").expect("it begins");
-    let error = store.add_round(run, &record(0)).expect_err("it does not end");
+    let error = store.add_round(run, &record(0)).expect_err("busy");
     assert!(matches!(error, StoreError::Busy { waited_s: 10, .. }), "{error:?}");
-    assert!(store.rounds(run).expect("reading goes on").is_empty());
+    assert!(store.rounds(run).expect("reading still works").is_empty());
     other.execute_batch("COMMIT").expect("it ends");
-    store.add_round(run, &record(0)).expect("now it can");
+    store.add_round(run, &record(0)).expect("the lock is free");
     assert_eq!(store.rounds(run).expect("rounds"), [record(0)]);
 }

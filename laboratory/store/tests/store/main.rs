@@ -1,4 +1,4 @@
-//! The store under everything that befalls files: death of the writer, damage, no room, company.
+//! Tests of the store under failures: death of the writer, damage, full disks, concurrent access.
 
 #[cfg(unix)]
 mod child;
@@ -27,7 +27,7 @@ fn header(seed: u64) -> RunHeader {
     }
 }
 
-/// A record that tells which it is by every field.
+/// A record in which every field depends on its index.
 fn record(index: u32) -> RoundRecord {
     RoundRecord {
         situation: if index.is_multiple_of(3) { "packets".to_owned() } else { "pages".to_owned() },
@@ -104,7 +104,7 @@ fn result(seed: u64) -> RunResult {
     }
 }
 
-/// A folder that lasts as long as the test, and the path of a store in it.
+/// A temporary folder that lasts as long as the test, and the path of a store in it.
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("carryline.sqlite");

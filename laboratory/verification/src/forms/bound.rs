@@ -1,11 +1,11 @@
-//! Calling a function of any form, by itself or as a routine of its family.
+//! Calls a function of any form, directly or as a routine of its family.
 
 use super::{Answer, Arguments, CSUM_PARTIAL, Form};
 use carryline_variants::{ChecksumFn, CopyChecksumFn, Family, Routine};
 use std::ptr::null;
 use std::sync::OnceLock;
 
-/// A function of some form in a loaded library.
+/// A function of a given form in a loaded library.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     target: *const (),
@@ -14,21 +14,21 @@ pub struct Bound {
 
 // SAFETY: the address of code, which every thread may call.
 unsafe impl Send for Bound {}
-// SAFETY: shared, it is the address of code still, and nothing is changed through it.
+// SAFETY: a shared reference gives only the address of code, and nothing is changed through it.
 unsafe impl Sync for Bound {}
 
 impl Bound {
-    /// The function at `target`, taken to have that form.
+    /// The function at `target`, which must have this form.
     #[must_use]
     pub const fn new(target: *const (), form: Form) -> Bound {
         Bound { target, form }
     }
 
-    /// The partial sum of `len` bytes onto `seed`; copied to `dst` where the form copies.
+    /// The partial sum of `len` bytes and `seed`; copies them to `dst` if the form copies.
     ///
     /// # Safety
-    /// The function has the form, which is no update, and `len` bytes are readable from `src` and, where it copies,
-    /// writable from `dst` and apart from the source.
+    /// The function has this form, which is not an update. `len` bytes are readable at `src` and, if it
+    /// copies, writable at `dst` without overlap.
     pub unsafe fn sum(self, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
         let Form { answer, .. } = self.form;
         let given = match answer {
@@ -36,7 +36,7 @@ impl Bound {
             Answer::Checksum | Answer::Sum => u32::from(fold(seed)),
             Answer::ChecksumHost | Answer::SumHost => u32::from(u16::from_be(fold(seed))),
         };
-        // SAFETY: the same conditions.
+        // SAFETY: the same contract.
         let sum = unsafe {
             match answer {
                 Answer::Partial => self.call::<u32>(dst, src, len, given),
@@ -50,10 +50,10 @@ impl Bound {
     }
 
     /// # Safety
-    /// As for `sum`; `R` is what the function returns.
+    /// As `sum`; `R` is the function's return type.
     unsafe fn call<R>(self, dst: *mut u8, src: *const u8, len: usize, seed: u32) -> R {
-        // SAFETY: the function has these arguments and this result, by contract; a pointer to code may be made from its
-        // address.
+        // SAFETY: the function has these arguments and this result, by contract; a pointer to code may be
+        // made from its address.
         unsafe {
             macro_rules! with {
                 ($($type:ty),+ => $($value:expr),+) => {{
@@ -86,10 +86,10 @@ impl Bound {
         }
     }
 
-    /// The partial sum of several pieces, where the form takes them in one call.
+    /// The folded sum of several pieces, if the form takes them in one call.
     ///
     /// # Safety
-    /// The function has the form, and every piece is readable.
+    /// The function has this form, and every piece is readable.
     pub unsafe fn sum_pieces(self, pieces: &[&[u8]]) -> Option<u16> {
         if self.form.arguments != Arguments::Iovec {
             return None;
@@ -100,7 +100,7 @@ impl Bound {
             .collect();
         let first = if list.is_empty() { null() } else { list.as_ptr() };
         let count = i32::try_from(list.len()).ok()?;
-        // SAFETY: the function has this form, by contract, and the list lives through the call.
+        // SAFETY: the function has this form, by contract, and the list outlives the call.
         unsafe {
             type Of<R> = unsafe extern "C" fn(*const libc::iovec, i32) -> R;
             let narrow = || std::mem::transmute::<*const (), Of<u16>>(self.target)(first, count);
@@ -114,15 +114,15 @@ impl Bound {
         }
     }
 
-    /// The checksum after `old` has become `new`, all three as they stand in memory.
+    /// The checksum after `old` was replaced by `new`, all three in memory order.
     ///
     /// # Safety
-    /// The function has the form, which is an update.
+    /// The function has this form, which is an update.
     pub unsafe fn update(self, checksum: [u8; 2], old: [u8; 2], new: [u8; 2]) -> [u8; 2] {
         let host = self.form.answer == Answer::ChecksumHost;
         let read = |bytes| if host { u16::from_be_bytes(bytes) } else { u16::from_ne_bytes(bytes) };
         let (mut field, old, new) = (read(checksum), read(old), read(new));
-        // SAFETY: the function has this form, by contract; the field lives through the call.
+        // SAFETY: the function has this form, by contract; the field outlives the call.
         let updated = unsafe {
             match self.form.arguments {
                 Arguments::FieldOldNew => {
@@ -139,11 +139,12 @@ impl Bound {
         if host { updated.to_be_bytes() } else { updated.to_ne_bytes() }
     }
 
-    /// The function behind its family's own signature; `None` for updates, and if this process has no adapter left.
+    /// The function with its family's own signature; `None` for updates, and if no adapter is left in this
+    /// process.
     #[must_use]
     pub fn routine(self) -> Option<Routine> {
         if self.form == CSUM_PARTIAL {
-            // SAFETY: `new` was told that the function has the family's own form.
+            // SAFETY: by the contract of `new`, the function has the family's own form.
             return Some(Routine::Checksum(unsafe {
                 std::mem::transmute::<*const (), ChecksumFn>(self.target)
             }));
@@ -157,28 +158,30 @@ impl Bound {
     }
 }
 
-/// Functions that adapters call. One is taken for every routine of a foreign form, and never given back.
+/// The functions that adapters call. Each routine of a foreign form takes one slot, which is never freed.
 static SLOTS: [OnceLock<Bound>; 4] = [const { OnceLock::new() }; 4];
 const SUMMING: [ChecksumFn; 4] = [summing::<0>, summing::<1>, summing::<2>, summing::<3>];
 const COPYING: [CopyChecksumFn; 4] = [copying::<0>, copying::<1>, copying::<2>, copying::<3>];
 
 /// # Safety
-/// What the checksum family asks of a caller.
+/// The requirements of the checksum family.
 unsafe extern "C" fn summing<const SLOT: usize>(data: *const u8, len: usize, seed: u32) -> u32 {
     let Some(bound) = SLOTS[SLOT].get() else { std::process::abort() };
-    // SAFETY: `new` was told that the function has this form; `len` bytes are readable, by contract, and no such form copies.
+    // SAFETY: by the contract of `new`, the function has this form; `len` bytes are readable, by contract,
+    // and no such form copies.
     unsafe { bound.sum(std::ptr::null_mut(), data, len, seed) }
 }
 
 /// # Safety
-/// What the family that copies and sums asks of a caller.
+/// The requirements of the family that copies and sums.
 unsafe extern "C" fn copying<const SLOT: usize>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let Some(bound) = SLOTS[SLOT].get() else { std::process::abort() };
-    // SAFETY: `new` was told that the function has this form; the buffers are as it asks, by contract.
+    // SAFETY: by the contract of `new`, the function has this form; the buffers meet its requirements, by
+    // contract.
     unsafe { bound.sum(dst, src, len, seed) }
 }
 
-/// `sum` onto `seed` with end-around carry.
+/// `sum` plus `seed` with end-around carry.
 fn onto(seed: u32, sum: u32) -> u32 {
     let (total, carry) = seed.overflowing_add(sum);
     total.wrapping_add(u32::from(carry))
@@ -225,7 +228,7 @@ mod tests {
     }
 
     /// # Safety
-    /// `field` is valid for reads and writes, and nothing else has it.
+    /// `field` is valid for reads and writes, and nothing else accesses it.
     unsafe extern "C" fn in_place(field: *mut u16, old: u16, new: u16) {
         // SAFETY: the test passes a field.
         let field = unsafe { &mut *field };
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_of_another_form_gives_the_familys_sum() {
+    fn functions_of_other_forms_give_the_family_s_sum() {
         let data = [1, 2, 3, 4, 5];
         for seed in [0, 0x1234, 0xffff_fffe] {
             let expected = folded_sum(&data, seed);
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_goes_from_memory_to_memory() {
+    fn updates_use_memory_order() {
         let bound = bound(in_place as *const (), "checksum/field,old,new");
         // SAFETY: the function has this form.
         let updated = unsafe { bound.update([0xdd, 0x2f], [0x55, 0x55], [0x32, 0x85]) };

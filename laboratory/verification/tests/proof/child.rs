@@ -1,6 +1,6 @@
-//! Verifies one plug-in in a process of its own, and watches it.
+//! Verifies one plug-in in a separate process, and watches it.
 //!
-//! The process is this test executable again, told by the environment to run the one test that does the work.
+//! The process is this test executable again; the environment tells it to run the test that does the work.
 
 use carryline_verification::plugin::{PluginSpec, load};
 use carryline_verification::status::StatusPage;
@@ -18,15 +18,15 @@ const SEED: &str = "CARRYLINE_TEST_SEED";
 const SILENCE: Duration = Duration::from_secs(5);
 const MARK: &str = "outcome: ";
 
-/// What became of a verification.
+/// The outcome of a verification.
 pub type ProofResult = Result<ProofSummary, Box<Counterexample>>;
 
-/// The child's side; nothing in the parent.
+/// The child's side; does nothing in the parent.
 #[test]
 fn child() {
     let (Ok(plugin), Ok(status)) = (std::env::var(PLUGIN), std::env::var(STATUS)) else { return };
     let fd = status.parse().expect("a descriptor's number");
-    // SAFETY: the parent left this descriptor open for us, and nobody else here knows of it.
+    // SAFETY: the parent left this descriptor open for this process, and nothing else uses it.
     let status = StatusPage::open(unsafe { OwnedFd::from_raw_fd(fd) }).expect("the parent's page");
     let spec = PluginSpec::parse(&plugin).expect("the parent's spec");
     let subject = load(&spec).expect("a plug-in that can be loaded");
@@ -42,13 +42,13 @@ fn child() {
     println!("\n{MARK}{}", serde_json::to_string(&outcome).expect("an outcome is JSON"));
 }
 
-/// Forbids files of any size, memory files among them, and takes the address 2^31.
+/// Forbids files of any size, including memory files, and occupies the address 2^31.
 fn make_scarce() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     let address = std::ptr::with_exposed_provenance_mut(1 << 31);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
-    // SAFETY: a limit and a signal's disposition of this process, which does nothing but verify; a mapping where there is
-    // none, which stays.
+    // SAFETY: a limit and a signal's disposition of this process, which does nothing but verify; a new
+    // mapping that is never removed.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none), 0);
@@ -56,13 +56,13 @@ fn make_scarce() {
     }
 }
 
-/// Verifies the plug-in at full depth, from that folder.
-pub fn prove_in_child(spec: &PluginSpec, folder: &Path) -> ProofResult {
-    prove_with(spec, folder, 20, false)
+/// Verifies the plug-in at full depth, with `folder` as the current folder.
+pub fn verify_in_child(spec: &PluginSpec, folder: &Path) -> ProofResult {
+    verify_with(spec, folder, 20, false)
 }
 
-/// The same with a seed, if `scarce` where files and addresses are refused.
-pub fn prove_with(spec: &PluginSpec, folder: &Path, seed: u64, scarce: bool) -> ProofResult {
+/// As `verify_in_child`, with a seed; if `scarce`, files and addresses are unavailable.
+pub fn verify_with(spec: &PluginSpec, folder: &Path, seed: u64, scarce: bool) -> ProofResult {
     let status = StatusPage::create().expect("a status page");
     rustix::io::fcntl_setfd(status.fd(), rustix::io::FdFlags::empty()).expect("our own descriptor");
     let mut command = Command::new(std::env::current_exe().expect("this executable"));

@@ -1,6 +1,6 @@
-//! Every kernel of `tests/wrong_kernels`.
+//! Verifies every kernel of `tests/wrong_kernels`.
 
-use crate::child::{ProofResult, prove_with};
+use crate::child::{ProofResult, verify_with};
 use crate::compile;
 use carryline::internals::cpu::{Features, features};
 use carryline_verification::Kind;
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The sizes at which the plug-ins of a class are wrong.
 const SIZES: [&str; 3] = ["small", "middle", "large"];
 
-/// A kernel and what the line above it says.
+/// A kernel and its annotation.
 struct Kernel {
     spec: PluginSpec,
-    /// The ways in which it may be found wrong; empty if it is right.
+    /// The acceptable kinds of failure; empty if it is correct.
     kinds: Vec<Kind>,
     /// The length of the smallest failing input.
     smallest: Option<u64>,
-    /// The one of [`SIZES`] at which it is wrong, if it is of a class that has all three.
+    /// The one of [`SIZES`] at which it is wrong, if its class has all three.
     size: Option<&'static str>,
 }
 
@@ -29,7 +29,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong_kernels")
 }
 
-/// Reads the kernels of a file, and leaves out those that this CPU cannot run.
+/// Parses the kernels of a file, without those that this CPU cannot run.
 fn kernels(source: &str, object: &Path) -> Vec<Kernel> {
     let mut found = Vec::new();
     let mut lines = source.lines();
@@ -71,7 +71,7 @@ fn kernels(source: &str, object: &Path) -> Vec<Kernel> {
     found
 }
 
-/// All of them, compiled into that folder.
+/// All kernels, compiled into `objects`.
 fn corpus(objects: &Path) -> Vec<Kernel> {
     let mut all = Vec::new();
     for entry in folder().read_dir().expect("the folder of kernels") {
@@ -86,34 +86,34 @@ fn corpus(objects: &Path) -> Vec<Kernel> {
     }
     let wrong = all.iter().filter(|kernel| !kernel.kinds.is_empty()).count();
     assert!(wrong >= 200, "only {wrong} wrong kernels");
-    assert!(all.len() - wrong >= 40, "only {} right ones", all.len() - wrong);
+    assert!(all.len() - wrong >= 40, "only {} correct ones", all.len() - wrong);
     all
 }
 
-/// What is wrong with verification's verdict; `None` if nothing is.
+/// A complaint about the verdict; `None` if it is as annotated.
 fn complaint(kernel: &Kernel, outcome: &ProofResult) -> Option<String> {
     match outcome {
         Ok(_) if kernel.kinds.is_empty() => None,
         Ok(_) => Some("was not caught".to_owned()),
-        Err(example) if kernel.kinds.is_empty() => Some(format!("is right, but: {example}")),
+        Err(example) if kernel.kinds.is_empty() => Some(format!("is correct, but: {example}")),
         Err(example) if !kernel.kinds.contains(&example.kind) => {
             Some(format!("should be {:?}, not {:?}: {example}", kernel.kinds, example.kind))
         }
         Err(example) if kernel.smallest.is_some_and(|len| len != example.len) => {
             Some(format!("should fail at {} bytes: {example}", kernel.smallest.unwrap_or(0)))
         }
-        // What depends on earlier calls is shown with them, and fails again.
+        // A failure that depends on earlier calls must be reported with them, and be reproducible.
         Err(example)
             if example.kind == Kind::History && (example.earlier.is_empty() || !example.every_time) =>
         {
-            Some(format!("does not say after which calls: {example}"))
+            Some(format!("does not list the earlier calls: {example}"))
         }
         Err(_) => None,
     }
 }
 
-/// Verifies every kernel with that seed; returns the complaints. Counts by size go into `table`.
-fn prove_all(
+/// Verifies every kernel with this seed; returns the complaints. Counts by size are added to `table`.
+fn verify_all(
     all: &[Kernel],
     objects: &Path,
     seed: u64,
@@ -125,7 +125,7 @@ fn prove_all(
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from).max(2) {
             scope.spawn(|| {
                 while let Some(kernel) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = prove_with(&kernel.spec, objects, seed, false);
+                    let outcome = verify_with(&kernel.spec, objects, seed, false);
                     let name = &kernel.spec.symbol;
                     match &outcome {
                         Ok(summary) => {
@@ -134,12 +134,12 @@ fn prove_all(
                         Err(example) => println!("{name}: {:?}: {example}", example.kind),
                     }
                     let complaint = complaint(kernel, &outcome);
-                    let what = match (kernel.kinds.is_empty(), kernel.size) {
-                        (true, _) => "right",
-                        (false, size) => size.unwrap_or("of its own"),
+                    let class = match (kernel.kinds.is_empty(), kernel.size) {
+                        (true, _) => "correct",
+                        (false, size) => size.unwrap_or("any size"),
                     };
                     let mut table = table.lock().expect("no panic");
-                    let counts = table.entry(format!("{:14} {what}", kernel.spec.family)).or_default();
+                    let counts = table.entry(format!("{:14} {class}", kernel.spec.family)).or_default();
                     counts[usize::from(complaint.is_some())] += 1;
                     if let Some(complaint) = complaint {
                         println!("COMPLAINT, seed {seed}: {name} {complaint}");
@@ -152,12 +152,13 @@ fn prove_all(
     complaints.into_inner().expect("no panic")
 }
 
-/// Verifies the corpus with every seed; of a class with three sizes only one where `one_of_three`, and of the next class another.
-fn prove_with_seeds(seeds: impl IntoIterator<Item = u64>, one_of_three: bool) {
+/// Verifies the corpus with every seed; with `one_of_three`, at only one size per class, alternating between
+/// classes.
+fn verify_with_seeds(seeds: impl IntoIterator<Item = u64>, one_of_three: bool) {
     let objects = tempfile::tempdir().expect("a folder");
     let mut all = corpus(objects.path());
     if one_of_three {
-        // The sizes of a class stand together.
+        // The sizes of a class are adjacent.
         let mut sized = 0;
         all.retain(|kernel| {
             kernel.size.is_none_or(|size| {
@@ -169,10 +170,10 @@ fn prove_with_seeds(seeds: impl IntoIterator<Item = u64>, one_of_three: bool) {
     }
     let (mut complaints, mut table) = (Vec::new(), BTreeMap::new());
     for seed in seeds {
-        complaints.extend(prove_all(&all, objects.path(), seed, &mut table));
+        complaints.extend(verify_all(&all, objects.path(), seed, &mut table));
         println!("seed {seed}: {} complaints so far", complaints.len());
     }
-    let mut text = String::from("family         wrong at           as it should be  not\n");
+    let mut text = String::from("family         wrong at            as expected  not\n");
     for (what, [good, bad]) in &table {
         let _ = writeln!(text, "{what:33} {good:15} {bad:4}");
     }
@@ -181,26 +182,26 @@ fn prove_with_seeds(seeds: impl IntoIterator<Item = u64>, one_of_three: bool) {
 }
 
 #[test]
-fn wrong_kernels_are_caught_and_odd_ones_pass() {
-    prove_with_seeds([20], true);
+fn wrong_kernels_are_caught_and_unusual_ones_pass() {
+    verify_with_seeds([20], true);
 }
 
-/// Data that a change between calls makes wrong are wrong without the calls too.
+/// Data that a change between calls makes fail also fails without the calls.
 #[test]
-fn a_fault_of_the_data_is_not_blamed_on_the_calls_before() {
+fn faults_of_the_data_are_not_attributed_to_earlier_calls() {
     let objects = tempfile::tempdir().expect("a folder");
     let mut all = corpus(objects.path());
     all.retain(|kernel| kernel.spec.symbol == "sum_zero_for_ffff_middle");
     assert_eq!(all.len(), 1);
-    // With this seed it is found by repeated calls.
-    let complaints = prove_all(&all, objects.path(), 4, &mut BTreeMap::new());
+    // With this seed, repeated calls find it.
+    let complaints = verify_all(&all, objects.path(), 4, &mut BTreeMap::new());
     assert!(complaints.is_empty(), "{complaints:?}");
 }
 
 mod deep {
     #[test]
-    #[ignore = "deep: all of the corpus, with twenty seeds"]
-    fn wrong_kernels_are_caught_and_odd_ones_pass_with_twenty_seeds() {
-        super::prove_with_seeds(1..=20, false);
+    #[ignore = "deep: the whole corpus with twenty seeds"]
+    fn wrong_kernels_are_caught_and_unusual_ones_pass_with_twenty_seeds() {
+        super::verify_with_seeds(1..=20, false);
     }
 }

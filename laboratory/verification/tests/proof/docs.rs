@@ -1,12 +1,12 @@
-//! The examples of `docs/plugins.md`, built with the commands given there, and verified.
+//! Builds the examples of `docs/plugins.md` with the documented commands, and verifies them.
 
-use crate::child::{prove_in_child, prove_with};
+use crate::child::{verify_in_child, verify_with};
 use crate::compile;
 use carryline_variants::Family;
 use carryline_verification::plugin::PluginSpec;
 use std::path::Path;
 
-/// The fenced blocks of a page, each with the word behind its fence.
+/// The fenced blocks of a page, each with the word after its fence.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let mut blocks: Vec<(String, String)> = Vec::new();
     let mut open = false;
@@ -27,14 +27,14 @@ fn blocks(page: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_documented_plug_ins_are_proved() {
+fn documented_plug_ins_are_verified() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plugins.md");
     let page = std::fs::read_to_string(page).expect("docs/plugins.md");
     let folder = tempfile::tempdir().expect("a folder");
-    let mut proved = Vec::new();
+    let mut verified = Vec::new();
     for (language, text) in blocks(&page) {
         match language.as_str() {
-            // The first words of a source are its comment sign and its name.
+            // A source starts with its comment sign and its name.
             "c" | "asm" => {
                 let name =
                     text.split(' ').nth(1).and_then(|word| word.strip_suffix(':')).expect("a file's name");
@@ -48,10 +48,10 @@ fn the_documented_plug_ins_are_proved() {
                         "carryline" => {
                             let at = words.iter().position(|word| *word == "--plugin").expect("a plug-in");
                             let spec = PluginSpec::parse(words[at + 1]).expect("a spec");
-                            let outcome = prove_in_child(&spec, folder.path());
+                            let outcome = verify_in_child(&spec, folder.path());
                             let summary = outcome.unwrap_or_else(|example| panic!("{spec}: {example}"));
                             assert!(summary.notes.is_empty(), "{spec}: {:?}", summary.notes);
-                            proved.push(spec.family);
+                            verified.push(spec.family);
                         }
                         other => panic!("the page runs {other}, which this test does not know"),
                     }
@@ -60,21 +60,21 @@ fn the_documented_plug_ins_are_proved() {
             _ => {}
         }
     }
-    assert_eq!(proved, [Family::Checksum, Family::Zero, Family::Zero]);
+    assert_eq!(verified, [Family::Checksum, Family::Zero, Family::Zero]);
 }
 
 #[test]
-fn a_bare_file_name_is_looked_for_in_the_current_folder() {
+fn bare_file_names_are_in_the_current_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = "#include <string.h>\nvoid z(void *dst, size_t len) { memset(dst, 0, len); }\n";
     std::fs::write(folder.path().join("bare.c"), source).expect("a source");
     compile(&["-O2", "-fPIC", "-shared", "-o", "bare.so", "bare.c"], folder.path());
     let spec = PluginSpec::parse("bare.so:z:zero").expect("a spec");
-    assert!(prove_in_child(&spec, folder.path()).is_ok());
+    assert!(verify_in_child(&spec, folder.path()).is_ok());
 }
 
 #[test]
-fn a_missing_symbol_is_an_error() {
+fn missing_symbols_are_errors() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("few.c"), "int present;\n").expect("a source");
     compile(&["-fPIC", "-shared", "-o", "few.so", "few.c"], folder.path());
@@ -85,7 +85,7 @@ fn a_missing_symbol_is_an_error() {
 }
 
 #[test]
-fn a_proof_goes_on_where_memory_is_refused() {
+fn verification_continues_if_memory_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = "#include <stdint.h>\n#include <string.h>\n\
         uint32_t both(void *to, const void *from, size_t len, uint32_t seed)\n\
@@ -98,10 +98,10 @@ fn a_proof_goes_on_where_memory_is_refused() {
     std::fs::write(folder.path().join("both.c"), source).expect("a source");
     compile(&["-O2", "-fPIC", "-shared", "-o", "both.so", "both.c"], folder.path());
     let spec = PluginSpec::parse("both.so:both:copy_checksum").expect("a spec");
-    let plenty = prove_with(&spec, folder.path(), 20, false).unwrap_or_else(|example| panic!("{example}"));
-    let scarce = prove_with(&spec, folder.path(), 20, true).unwrap_or_else(|example| panic!("{example}"));
+    let plenty = verify_with(&spec, folder.path(), 20, false).unwrap_or_else(|example| panic!("{example}"));
+    let scarce = verify_with(&spec, folder.path(), 20, true).unwrap_or_else(|example| panic!("{example}"));
     assert!(plenty.notes.is_empty(), "{:?}", plenty.notes);
-    // Shared memory is had without a file; the address is not.
+    // Shared memory is possible without a file; the address is not available.
     assert_eq!(scarce.notes, ["not tried: buffers across address 0x80000000, which is not free"]);
     assert!(scarce.calls > plenty.calls / 2, "the rest is a whole verification: {} calls", scarce.calls);
 }

@@ -1,5 +1,5 @@
-//! Verification against plug-ins: wrong ones must be caught, odd but right ones must pass, and the documentation's
-//! examples must be what it says they are. Needs a C compiler as `cc`.
+//! Verification of plug-ins: wrong ones must be caught, unusual but correct ones must pass, and the
+//! documentation's examples must work as described. Needs a C compiler as `cc`.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod child;

@@ -1,8 +1,8 @@
-/* Checksums that lose or invent a carry, or stop counting. */
+/* Checksums that lose or add a carry, or overflow. */
 #include "kernels.h"
 
 // wrong: checksum: wrong_result: smallest 9
-// Two accumulators, each with its carry brought around; the carry out of their sum is dropped.
+// Two accumulators with end-around carry; the carry out of their sum is dropped.
 uint32_t carry_lost_between_accumulators(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -22,7 +22,7 @@ uint32_t carry_lost_between_accumulators(const void *data, size_t len, uint32_t 
 }
 
 // wrong: checksum: wrong_result
-// The halves of the 64-bit sum are added in 32 bits: the carry of that addition is lost.
+// The halves of the 64-bit sum are added in 32 bits, and the carry of that addition is lost.
 uint32_t carry_lost_from_64_to_32(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -36,14 +36,14 @@ uint32_t carry_lost_from_64_to_32(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// The seed is sign-extended on its way into the 64-bit sum: 2^32 too little, which is 1 after folding.
+// The seed is sign-extended when it is added to the 64-bit sum: 2^32 too little, which is 1 after folding.
 uint32_t seed_sign_extended(const void *data, size_t len, uint32_t seed)
 {
     return fold16(words(data, len, 0) + (uint64_t)(int64_t)(int32_t)seed);
 }
 
 // wrong: checksum: wrong_result
-// 16-bit words into one 32-bit accumulator: full after 65537 words of ffff.
+// Adds 16-bit words to one 32-bit accumulator, which overflows after 65537 words of ffff.
 uint32_t overflow_past_131072_bytes(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -54,7 +54,7 @@ uint32_t overflow_past_131072_bytes(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// Four 32-bit lanes; three are emptied into a wide sum every 64 KiB, the fourth is forgotten.
+// Four 32-bit lanes; every 64 KiB, three of them are added to a wide sum and cleared, but not the fourth.
 uint32_t one_lane_overflows(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -73,7 +73,7 @@ uint32_t one_lane_overflows(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// Eight 32-bit lanes that are never emptied: right up to 512 KiB.
+// Eight 32-bit lanes that are never added to a wider sum: correct up to 512 KiB.
 uint32_t lanes_overflow_past_1_mib(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -88,14 +88,14 @@ uint32_t lanes_overflow_past_1_mib(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result: smallest 0
-// Only the lower half of the seed counts.
+// Only the lower half of the seed is used.
 uint32_t seed_upper_half_ignored(const void *data, size_t len, uint32_t seed)
 {
     return fold16(words(data, len, (uint16_t)seed));
 }
 
 // wrong: checksum: wrong_result
-// At an odd address the words are summed from the even one and the result's bytes swapped, the seed's with them.
+// At an odd address, sums words from the even address before it and swaps the bytes of the result, including the seed's.
 uint32_t seed_swapped_at_odd_address(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -107,7 +107,7 @@ uint32_t seed_swapped_at_odd_address(const void *data, size_t len, uint32_t seed
 }
 
 // wrong: checksum: wrong_result: smallest 1
-// An odd last byte is taken for the upper half of its word, as on a big-endian machine.
+// An odd last byte is treated as the upper half of its word, as on a big-endian machine.
 uint32_t odd_byte_in_the_wrong_half(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -116,7 +116,7 @@ uint32_t odd_byte_in_the_wrong_half(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result: smallest 0
-// All seeds and data whose sum is a multiple of 65535 give 0, though not everything is 0.
+// Returns 0 for every sum that is a multiple of 65535, even if some bits of seed or data are not 0.
 uint32_t returns_0_for_ffff(const void *data, size_t len, uint32_t seed)
 {
     uint32_t sum = fold16(words(data, len, seed));
@@ -124,7 +124,7 @@ uint32_t returns_0_for_ffff(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result: smallest 0
-// Sums modulo 65535 and takes 0 for 65535, even where everything is 0.
+// Sums modulo 65535 and returns 65535 instead of 0, even if seed and data are all zero.
 uint32_t returns_ffff_for_0(const void *data, size_t len, uint32_t seed)
 {
     uint64_t rest = words(data, len, seed) % 65535;
@@ -132,7 +132,7 @@ uint32_t returns_ffff_for_0(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// One fold into 16 bits: its own carry is cut off.
+// Folds into 16 bits only once; the carry of that fold is lost.
 uint32_t folded_once_into_16_bits(const void *data, size_t len, uint32_t seed)
 {
     uint32_t sum = fold32(words(data, len, seed));
@@ -140,7 +140,7 @@ uint32_t folded_once_into_16_bits(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// Blocks of 16 KiB are folded and then added in 16 bits without the carry.
+// The folded sums of blocks of 16 KiB are added in 16 bits without the carry.
 uint32_t carry_lost_between_blocks(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -151,7 +151,7 @@ uint32_t carry_lost_between_blocks(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// An adc chain in blocks of 32 bytes: the carry that the loop's own counter destroys is not put back.
+// An adc chain in blocks of 32 bytes; the carry is not preserved across the update of the loop counter.
 uint32_t loop_counter_eats_the_carry(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -164,7 +164,7 @@ uint32_t loop_counter_eats_the_carry(const void *data, size_t len, uint32_t seed
 }
 
 // wrong: checksum: wrong_result
-// Two halves summed as two streams; where the half is odd, the second begins with the upper byte of a word.
+// Sums the two halves as two streams; if the half is odd, the second stream begins with the upper byte of a word.
 uint32_t two_streams_split_at_an_odd_byte(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -173,7 +173,7 @@ uint32_t two_streams_split_at_an_odd_byte(const void *data, size_t len, uint32_t
 }
 
 // wrong: checksum: wrong_result
-// Words are added as signed numbers in 32 bits: right as long as none is above 7fff.
+// Words are added as signed numbers in 32 bits: correct only if no word is above 7fff.
 uint32_t words_taken_as_signed(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -186,7 +186,7 @@ uint32_t words_taken_as_signed(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result: smallest 32
-// Words of 128 bits; the carry out of them is dropped, which random data hardly ever shows.
+// Adds in 128 bits and drops the carry, which random data rarely reveals.
 uint32_t carry_of_128_bits_dropped(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -201,7 +201,7 @@ uint32_t carry_of_128_bits_dropped(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// The data is summed with exclusive or where two equal words follow each other.
+// Pairs of equal words are left out, as if combined by exclusive or.
 uint32_t equal_words_cancel(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;

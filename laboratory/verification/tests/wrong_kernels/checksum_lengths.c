@@ -1,8 +1,8 @@
-/* Checksums that take the wrong bytes. */
+/* Checksums that read the wrong bytes. */
 #include "kernels.h"
 
 // wrong: checksum: wrong_result|read_outside|read_dependence
-// An odd last byte is read as a word, the byte behind the buffer with it.
+// An odd last byte is read as a word, together with the byte after the buffer.
 uint32_t odd_byte_read_as_16_bits(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -13,7 +13,7 @@ uint32_t odd_byte_read_as_16_bits(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: read_outside
-// Loads eight bytes for a tail of seven and masks what is not its own: right, unless nothing can be read there.
+// Loads eight bytes for a tail of seven and masks the eighth: correct, unless that byte is unmapped.
 uint32_t reads_one_byte_past_for_some_lengths(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -29,7 +29,7 @@ uint32_t reads_one_byte_past_for_some_lengths(const void *data, size_t len, uint
 }
 
 // wrong: checksum: read_outside
-// At odd addresses looks at the eight bytes before the buffer, for nothing.
+// Reads the eight bytes before the buffer at odd addresses, without using them.
 uint32_t reads_before_the_start_at_odd_addresses(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -39,7 +39,7 @@ uint32_t reads_before_the_start_at_odd_addresses(const void *data, size_t len, u
 }
 
 // wrong: checksum: read_outside
-// Touches the data 256 bytes ahead by a load where a prefetch was meant.
+// Loads the data 256 bytes ahead instead of prefetching it.
 uint32_t prefetches_by_loading(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -52,7 +52,7 @@ uint32_t prefetches_by_loading(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// The bytes before the first aligned word are summed apart, and the tail belongs to that path.
+// The bytes before the first aligned word are summed separately, and the tail is only handled in that branch.
 uint32_t tail_skipped_when_head_aligned(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -65,7 +65,7 @@ uint32_t tail_skipped_when_head_aligned(const void *data, size_t len, uint32_t s
 }
 
 // wrong: checksum: read_dependence
-// The aligned word that holds the tail is loaded, which is safe, and masked a byte too wide where five are left.
+// Loads the aligned word that contains the tail, which is safe, but the mask for five bytes is a byte too wide.
 uint32_t tail_mask_too_wide(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -80,7 +80,7 @@ uint32_t tail_mask_too_wide(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// The loop of 64 bytes leaves 32 to a step that is entered for more than 32 only.
+// After the loop of 64 bytes, a remainder of 32 is left for a step that runs only for more than 32.
 uint32_t skips_a_word_at_64_k_plus_32(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -96,7 +96,7 @@ uint32_t skips_a_word_at_64_k_plus_32(const void *data, size_t len, uint32_t see
 }
 
 // wrong: checksum: wrong_result
-// Unrolled by hand: the fifth word of a block is the ninth.
+// Unrolled by hand: uses the ninth word of a block in place of the fifth.
 uint32_t unrolled_with_a_wrong_index(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -110,7 +110,7 @@ uint32_t unrolled_with_a_wrong_index(const void *data, size_t len, uint32_t seed
 }
 
 // wrong: checksum: wrong_result
-// The length is kept in 16 bits.
+// The length is truncated to 16 bits.
 uint32_t length_cut_to_16_bits(const void *data, size_t len, uint32_t seed)
 {
     return fold16(words(data, (uint16_t)len, seed));
@@ -129,7 +129,7 @@ uint32_t length_taken_as_int(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: wrong_result
-// A step of 512 bytes for large buffers, whose rest is taken modulo 256.
+// Processes large buffers in steps of 512 bytes, and takes the remainder modulo 256.
 uint32_t rest_of_large_blocks_cut(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -142,7 +142,7 @@ uint32_t rest_of_large_blocks_cut(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: crashed: smallest 16
-// Adds vectors straight from memory as if the data were aligned.
+// Adds vectors directly from memory as if the data were aligned.
 uint32_t aligned_load_at_any_address(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -156,7 +156,7 @@ uint32_t aligned_load_at_any_address(const void *data, size_t len, uint32_t seed
 }
 
 // wrong: checksum: timed_out: smallest 77
-// A loop that counts down by two misses zero for one length.
+// A loop that counts down by two never reaches zero for one length.
 uint32_t never_ends_at_77(const void *data, size_t len, uint32_t seed)
 {
     if (len == 77)
@@ -166,7 +166,7 @@ uint32_t never_ends_at_77(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: exited: smallest 13
-// Ends the process for an input that it does not like.
+// Exits the process for one length.
 uint32_t exits_at_13(const void *data, size_t len, uint32_t seed)
 {
     if (len == 13)
@@ -175,7 +175,7 @@ uint32_t exits_at_13(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: crashed: smallest 99
-// Aborts, as an assertion does.
+// Aborts, like a failed assertion.
 uint32_t aborts_at_99(const void *data, size_t len, uint32_t seed)
 {
     if (len == 99)
@@ -184,7 +184,7 @@ uint32_t aborts_at_99(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: crashed: smallest 0
-// Calls itself until the stack is used up.
+// Calls itself until the stack overflows.
 uint32_t recurses_for_ever(const void *data, size_t len, uint32_t seed)
 {
     volatile uint8_t room[256];

@@ -2,7 +2,7 @@
 #include "kernels.h"
 
 // wrong: copy: left_bytes_unwritten|wrong_bytes
-// The loop's end is compared as a signed 32-bit number: a destination across 2 GiB is not copied to.
+// The loop's end is compared as a signed 32-bit number: nothing is copied to a destination that crosses 2 GiB.
 void end_compared_as_signed(void *dst, const void *src, size_t len)
 {
     uint8_t *to = dst;
@@ -17,7 +17,7 @@ void end_compared_as_signed(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: left_bytes_unwritten|wrong_bytes
-// Buffers a little apart modulo 4096 are taken for overlapping and copied from the end, without the rest at the beginning.
+// Buffers a short distance apart modulo 4096 are treated as overlapping: copied from the end, without the remainder.
 void aliased_buffers_copied_backwards(void *dst, const void *src, size_t len)
 {
     uint8_t *to = dst;
@@ -32,7 +32,7 @@ void aliased_buffers_copied_backwards(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: wrote_outside|changed_source
-// From the end in words of eight; the last of them begins before the buffer.
+// Copies words of eight bytes from the end; the last one begins before the buffer.
 void backwards_by_words(void *dst, const void *src, size_t len)
 {
     uint8_t *to = dst;
@@ -49,7 +49,7 @@ void backwards_by_words(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: changed_source
-// If the destination begins where the source ends, a sentinel is put into the source while it copies.
+// If the destination begins at the source's end, a sentinel is stored in the source during the copy.
 void sentinel_in_the_source(void *dst, const void *src, size_t len)
 {
     volatile uint8_t *from = (volatile uint8_t *)(uintptr_t)src;
@@ -65,7 +65,7 @@ void sentinel_in_the_source(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: wrong_bytes|left_bytes_unwritten
-// Moves doubles through the x87 registers, which makes quiet NaNs of signaling ones.
+// Copies doubles through the x87 registers, which turns signaling NaNs into quiet ones.
 void through_x87_doubles(void *dst, const void *src, size_t len)
 {
     uint8_t *to = dst;
@@ -76,7 +76,7 @@ void through_x87_doubles(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: wrote_outside|wrong_bytes|left_bytes_unwritten
-// The pointer to the end is used where the one to the beginning belongs, for large buffers only.
+// Uses the pointer to the end in place of the one to the beginning, for large buffers only.
 void end_used_as_start(void *dst, const void *src, size_t len)
 {
     uint8_t *to = dst;
@@ -90,7 +90,7 @@ void end_used_as_start(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: left_bytes_unwritten
-// Spares the work where the first words are equal already.
+// Does nothing if the first words are already equal.
 void skips_when_the_beginning_is_equal(void *dst, const void *src, size_t len)
 {
     if (len >= 24 && memcmp(dst, src, 16) == 0)
@@ -99,7 +99,7 @@ void skips_when_the_beginning_is_equal(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: read_outside
-// 17 to 31 bytes by one load of 32, of which the right number are stored.
+// Copies 17 to 31 bytes with one load of 32, but stores only the correct number.
 void one_load_of_32_for_17_to_31(void *dst, const void *src, size_t len)
 {
     uint8_t room[32];
@@ -113,7 +113,7 @@ void one_load_of_32_for_17_to_31(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: threads
-// Everything goes through a buffer that all calls share.
+// Copies through a buffer shared by all calls.
 void through_a_static_buffer(void *dst, const void *src, size_t len)
 {
     static uint8_t room[4096];
@@ -128,7 +128,7 @@ void through_a_static_buffer(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: left_bytes_unwritten|wrong_bytes
-// From 64 KiB on, lines are aligned by skipping the head instead of copying it.
+// From 64 KiB, skips the head up to the first line instead of copying it.
 void head_skipped_when_large(void *dst, const void *src, size_t len)
 {
     size_t skip = len >= 65536 ? -(uintptr_t)dst % 64 : 0;
@@ -136,7 +136,7 @@ void head_skipped_when_large(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: wrong_bytes|left_bytes_unwritten: smallest 11
-// Two overlapping words cover 8 to 16 bytes, stored in each other's place.
+// Copies 8 to 16 bytes as two overlapping words, each stored in the other's place.
 void overlapping_words_exchanged(void *dst, const void *src, size_t len)
 {
     if (len < 8 || len > 16) {
@@ -149,7 +149,7 @@ void overlapping_words_exchanged(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: wrong_bytes|left_bytes_unwritten|wrote_outside|truncated_length|read_outside
-// The length is an int, and a negative one goes to the branch for small buffers.
+// The length is an int; a negative one takes the branch for small buffers.
 void negative_lengths_are_small(void *dst, const void *src, size_t len)
 {
     if ((int)len < 16)
@@ -159,7 +159,7 @@ void negative_lengths_are_small(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: history
-// Remembers source, destination and length of the last call and takes the copy for done.
+// Remembers source, destination and length of the last call and skips an identical one.
 void remembers_the_last_copy(void *dst, const void *src, size_t len)
 {
     static __thread const void *last_src;
@@ -172,7 +172,7 @@ void remembers_the_last_copy(void *dst, const void *src, size_t len)
 }
 
 // wrong: copy: wrote_outside|changed_source|wrong_bytes
-// A destination right behind the source: the word at the seam is written from both sides.
+// If the destination directly follows the source, a word across their boundary is written.
 void seam_written_twice(void *dst, const void *src, size_t len)
 {
     bytes_copy(dst, src, len);
@@ -190,7 +190,7 @@ uint32_t sums_the_destination_first(void *dst, const void *src, size_t len, uint
 }
 
 // wrong: copy_checksum: wrong_bytes|read_outside|left_bytes_unwritten
-// The odd last byte is summed, the pointer moved on, and the byte behind it copied.
+// The odd last byte is summed, the pointer is advanced, and the byte after it is copied.
 uint32_t odd_byte_copied_after_the_step(void *dst, const void *src, size_t len, uint32_t seed)
 {
     uint8_t *to = dst;
@@ -208,7 +208,7 @@ uint32_t odd_byte_copied_after_the_step(void *dst, const void *src, size_t len, 
 }
 
 // wrong: copy_checksum: wrote_outside|left_bytes_unwritten|wrong_bytes
-// The destination moves on by 512 after a step of 64 bytes.
+// The destination pointer is advanced by 512 after a step of 64 bytes.
 uint32_t destination_moves_too_far(void *dst, const void *src, size_t len, uint32_t seed)
 {
     uint8_t *to = dst;
@@ -221,7 +221,7 @@ uint32_t destination_moves_too_far(void *dst, const void *src, size_t len, uint3
 }
 
 // wrong: copy_checksum: left_bytes_unwritten|wrong_bytes: smallest 1
-// Fewer than four bytes are summed and not copied.
+// Fewer than four bytes are summed but not copied.
 uint32_t short_buffers_not_copied(void *dst, const void *src, size_t len, uint32_t seed)
 {
     if (len >= 4)
@@ -230,7 +230,7 @@ uint32_t short_buffers_not_copied(void *dst, const void *src, size_t len, uint32
 }
 
 // wrong: copy_checksum: wrong_result: smallest 0
-// An empty buffer's sum is 0, whatever the seed.
+// The sum of an empty buffer is 0 for every seed.
 uint32_t seed_lost_when_empty(void *dst, const void *src, size_t len, uint32_t seed)
 {
     if (len == 0)
@@ -240,7 +240,7 @@ uint32_t seed_lost_when_empty(void *dst, const void *src, size_t len, uint32_t s
 }
 
 // wrong: copy_checksum: wrong_result
-// Sums 32 bits at a time in 64 and cuts the sum to 32 at every 64 KiB.
+// Adds 32-bit words in 64 bits and truncates the sum to 32 bits every 64 KiB.
 uint32_t sum_cut_at_64_kib(void *dst, const void *src, size_t len, uint32_t seed)
 {
     const uint8_t *p = src;

@@ -9,14 +9,14 @@ static void *fill_bytes(void *dst, uint8_t byte, size_t len)
 }
 
 // right: fill
-// memset as the standard has it: the byte is the int as an unsigned char, and the destination comes back.
+// memset as in the C standard: the byte is the int converted to unsigned char, and the destination is returned.
 void *fills_with_the_byte(void *dst, int c, size_t len)
 {
     return fill_bytes(dst, (uint8_t)c, len);
 }
 
 // right: fill
-// Whatever it is passed, it zeroes; what it returns is not looked at.
+// Always writes zeros; the return value is not checked.
 void *zeroes_whatever_the_byte(void *dst, int c, size_t len)
 {
     (void)c;
@@ -25,7 +25,7 @@ void *zeroes_whatever_the_byte(void *dst, int c, size_t len)
 }
 
 // wrong: fill: left_bytes_unwritten|wrong_bytes: smallest 8
-// Takes the byte for a long: the upper half of an int's register holds anything.
+// Treats the byte as a long; the upper half of an int's register is undefined.
 void *takes_the_byte_for_a_long(void *dst, long c, size_t len)
 {
     uint8_t *p = dst;
@@ -35,14 +35,14 @@ void *takes_the_byte_for_a_long(void *dst, long c, size_t len)
 }
 
 // wrong: fill: left_bytes_unwritten: smallest 1
-// The length is the second argument in the family's own signature, not here: this one finds 0 there.
+// Takes the second argument as the length, as in the family's own signature; here it is the byte, 0.
 void *takes_the_byte_for_the_length(void *dst, uint32_t len)
 {
     return fill_bytes(dst, 0, len);
 }
 
 // wrong: fill: left_bytes_unwritten: smallest 3
-// The last byte of an odd length is left out.
+// Leaves out the last byte of an odd length.
 void *pairs_of_bytes(void *dst, int c, size_t len)
 {
     if (len == 1)

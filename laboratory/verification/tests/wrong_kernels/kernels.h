@@ -1,8 +1,8 @@
-/* What the kernels of this folder share. Each function is a plug-in; the line above its comment says what the proof must
-   find:
+/* Shared by the kernels of this folder. Each function is a plug-in; the line above its comment states what verification
+   must report:
        // wrong: FAMILY: KIND[|KIND...][: smallest LEN][: needs FEATURE]
        // right: FAMILY[: needs FEATURE]
-   and the comment after it says what the fault is, or why there is none. */
+   and the comment after it describes the fault, or why there is none. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static inline uint32_t load32(const void *p) { uint32_t w; memcpy(&w, p, 4); ret
 static inline uint16_t load16(const void *p) { uint16_t w; memcpy(&w, p, 2); return w; }
 static inline void store64(void *p, uint64_t w) { memcpy(p, &w, 8); }
 
-/* a + b with the carry brought around. */
+/* a + b with end-around carry. */
 static inline uint64_t add_carry(uint64_t a, uint64_t b) { a += b; return a + (a < b); }
 
 static inline uint32_t fold32(uint64_t sum)
@@ -30,7 +30,7 @@ static inline uint32_t fold16(uint64_t sum)
     return (uint32_t)sum;
 }
 
-/* Right: 16-bit words into 64 bits. */
+/* Correct: adds 16-bit words in 64 bits. */
 static inline uint64_t words(const uint8_t *p, size_t len, uint64_t sum)
 {
     for (; len >= 2; p += 2, len -= 2)
@@ -38,7 +38,7 @@ static inline uint64_t words(const uint8_t *p, size_t len, uint64_t sum)
     return len ? sum + *p : sum;
 }
 
-/* Right, and not a call of memcpy or memset. */
+/* Correct, without calling memcpy or memset. */
 static inline void bytes_copy(uint8_t *dst, const uint8_t *src, size_t len)
 {
     for (size_t i = 0; i < len; i++)

@@ -1,4 +1,4 @@
-/* Routines that do their job in ways that repeated, stopped and large calls must not object to. */
+/* Unusual but correct routines that the tests with repeated, stopped and large calls must accept. */
 #define _GNU_SOURCE
 #include "sizes.h"
 #include <alloca.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 // right: checksum
-// Keeps a copy of what it summed last, and the sum for as long as the bytes are the same.
+// Keeps a copy of the last data and its sum, and returns that sum if the data is the same.
 uint32_t keeps_what_it_compares(const uint8_t *src, size_t len, uint32_t seed)
 {
     static __thread uint8_t held[2048];
@@ -24,7 +24,7 @@ uint32_t keeps_what_it_compares(const uint8_t *src, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// Counts its calls and its bytes for all threads.
+// Counts calls and bytes of all threads.
 uint32_t counts_its_calls(const uint8_t *src, size_t len, uint32_t seed)
 {
     static uint64_t calls, bytes;
@@ -42,7 +42,7 @@ static void fill_low(void)
 }
 
 // right: checksum
-// By a table that the first call of any thread fills.
+// Uses a table that the first call of any thread fills.
 uint32_t by_a_table_filled_once(const uint8_t *src, size_t len, uint32_t seed)
 {
     pthread_once(&once, fill_low);
@@ -53,7 +53,7 @@ uint32_t by_a_table_filled_once(const uint8_t *src, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// Halves, quarters, eighths.
+// Sums recursively by halves.
 uint32_t by_halves(const uint8_t *src, size_t len, uint32_t seed)
 {
     if (len < 64)
@@ -63,7 +63,7 @@ uint32_t by_halves(const uint8_t *src, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// Touches a byte of every page before it begins.
+// Reads a byte of every page first.
 uint32_t touches_every_page_first(const uint8_t *src, size_t len, uint32_t seed)
 {
     for (size_t at = 0; at < len; at += 4096)
@@ -72,7 +72,7 @@ uint32_t touches_every_page_first(const uint8_t *src, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// Prefetches a kilobyte ahead, also what cannot be read.
+// Prefetches a kilobyte ahead, including unmapped memory.
 uint32_t prefetches_beyond_the_end(const uint8_t *src, size_t len, uint32_t seed)
 {
     uint64_t sum = seed;
@@ -84,7 +84,7 @@ uint32_t prefetches_beyond_the_end(const uint8_t *src, size_t len, uint32_t seed
 }
 
 // right: checksum
-// From a copy on its own stack, as long as that is.
+// Sums a copy on its stack, up to 64 KiB.
 uint32_t from_a_copy_on_the_stack(const uint8_t *src, size_t len, uint32_t seed)
 {
     if (len == 0 || len > 65536)
@@ -95,7 +95,7 @@ uint32_t from_a_copy_on_the_stack(const uint8_t *src, size_t len, uint32_t seed)
 }
 
 // right: zero
-// Keeps the flags on the stack and gets them back.
+// Saves the flags on the stack and restores them.
 void zero_with_kept_flags(uint8_t *dst, size_t len)
 {
     uint64_t flags;
@@ -105,7 +105,7 @@ void zero_with_kept_flags(uint8_t *dst, size_t len)
 }
 
 // right: zero
-// The last page first, then the others from the front.
+// Zeroes the last page first, then the others in ascending order.
 void zero_the_last_page_first(uint8_t *dst, size_t len)
 {
     size_t last = len > 4096 ? 4096 : len;
@@ -114,7 +114,7 @@ void zero_the_last_page_first(uint8_t *dst, size_t len)
 }
 
 // right: zero
-// Non-temporal stores from 64 KiB on, ordered by a fence.
+// Uses non-temporal stores from 64 KiB, followed by a fence.
 void zero_past_the_caches_when_large(uint8_t *dst, size_t len)
 {
     if (len < 65536) {
@@ -130,7 +130,7 @@ void zero_past_the_caches_when_large(uint8_t *dst, size_t len)
 }
 
 // right: zero
-// Looks whether a page is zero already, and leaves it then.
+// Skips pages that are already zero.
 void zero_unless_all_of_it_is(uint8_t *dst, size_t len)
 {
     while (len) {
@@ -145,7 +145,7 @@ void zero_unless_all_of_it_is(uint8_t *dst, size_t len)
 }
 
 // right: copy
-// Zeroes first, then copies.
+// Zeroes the destination, then copies.
 void copy_after_zeroing(uint8_t *dst, const uint8_t *src, size_t len)
 {
     right_zero(dst, len);
@@ -153,7 +153,7 @@ void copy_after_zeroing(uint8_t *dst, const uint8_t *src, size_t len)
 }
 
 // right: copy
-// From the end in lines.
+// Copies lines from the end.
 void copy_backwards_by_lines(uint8_t *dst, const uint8_t *src, size_t len)
 {
     for (; len >= 64; len -= 64)
@@ -162,7 +162,7 @@ void copy_backwards_by_lines(uint8_t *dst, const uint8_t *src, size_t len)
 }
 
 // right: copy
-// Through a buffer that all calls share, behind a lock that spins.
+// Copies through a buffer shared by all calls, protected by a spinlock.
 void copy_behind_a_spinning_lock(uint8_t *dst, const uint8_t *src, size_t len)
 {
     static uint8_t room[4096];
@@ -179,7 +179,7 @@ void copy_behind_a_spinning_lock(uint8_t *dst, const uint8_t *src, size_t len)
 }
 
 // right: copy
-// Some sizes go through a file, by system calls that know nothing of pages which open late.
+// Copies some sizes through a file: its system calls fail on pages that are not yet accessible.
 void copy_through_a_file(uint8_t *dst, const uint8_t *src, size_t len)
 {
     static __thread int file = -1;
@@ -194,7 +194,7 @@ void copy_through_a_file(uint8_t *dst, const uint8_t *src, size_t len)
 }
 
 // right: copy
-// Sleeps a little now and then.
+// Sleeps briefly in some calls.
 void copy_that_sleeps_now_and_then(uint8_t *dst, const uint8_t *src, size_t len)
 {
     static __thread unsigned calls;
@@ -204,7 +204,7 @@ void copy_that_sleeps_now_and_then(uint8_t *dst, const uint8_t *src, size_t len)
 }
 
 // right: copy_checksum
-// Sums the source, copies, and sums the copy too, which changes nothing.
+// Sums the source, copies, and sums the copy too, without using that sum.
 uint32_t sums_twice(uint8_t *dst, const uint8_t *src, size_t len, uint32_t seed)
 {
     uint32_t sum = fold16(right_sum(src, len, seed));
@@ -213,7 +213,7 @@ uint32_t sums_twice(uint8_t *dst, const uint8_t *src, size_t len, uint32_t seed)
 }
 
 // right: copy_checksum
-// Page by page, copying one and summing the one before it.
+// Goes page by page, copying one and summing the previous one.
 uint32_t sums_a_page_behind(uint8_t *dst, const uint8_t *src, size_t len, uint32_t seed)
 {
     uint64_t sum = seed;

@@ -1,11 +1,11 @@
-/* Routines that do their job in ways that a proof must not object to. */
+/* Unusual but correct routines that verification must accept. */
 #include "kernels.h"
 #include <pthread.h>
 
 #define ASSEMBLY(name, body) __asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ":\n" body "\n.size " #name ", .-" #name)
 
 // right: checksum
-// Another 32-bit number of the same value: the unfolded bits are free.
+// Returns another 32-bit number with the same folded value, which is allowed.
 uint32_t unfolded_otherwise(const void *data, size_t len, uint32_t seed)
 {
     uint32_t sum = fold16(words(data, len, seed));
@@ -13,7 +13,7 @@ uint32_t unfolded_otherwise(const void *data, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// Byte by byte, each with its weight.
+// Adds bytes individually, each with its weight.
 uint32_t byte_by_byte(const void *data, size_t len, uint32_t seed)
 {
     const volatile uint8_t *p = data;
@@ -24,7 +24,7 @@ uint32_t byte_by_byte(const void *data, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// From the end, and everything twice: what is read is not counted.
+// Reads from the end, and everything twice: the number of reads does not matter.
 uint32_t backwards_and_twice(const void *data, size_t len, uint32_t seed)
 {
     const volatile uint8_t *p = data;
@@ -38,8 +38,8 @@ uint32_t backwards_and_twice(const void *data, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// The aligned word that holds the tail is loaded whole and masked. It never crosses a page, so that no harm comes of it, and
-// no guard page can show it.
+// Loads the aligned word that contains the tail and masks it. It never crosses a page, so it is harmless, and no guard
+// page can detect it.
 uint32_t aligned_word_around_the_tail(const void *data, size_t len, uint32_t seed)
 {
     const uint8_t *p = data;
@@ -53,7 +53,7 @@ uint32_t aligned_word_around_the_tail(const void *data, size_t len, uint32_t see
 }
 
 // right: checksum
-// The carry flag, the upper half of rax and the scratch registers are anybody's.
+// The carry flag, the upper half of rax and the scratch registers may hold anything on return.
 uint32_t returns_with_carry_set(const void *data, size_t len, uint32_t seed);
 ASSEMBLY(returns_with_carry_set,
          "movl %edx, %eax\n 1: cmp $2, %rsi\n jb 2f\n movzwl (%rdi), %ecx\n add %rcx, %rax\n add $2, %rdi\n"
@@ -62,7 +62,7 @@ ASSEMBLY(returns_with_carry_set,
          "mov $0x7777777700000000, %r8\n or %r8, %rax\n mov %r8, %r9\n mov %r8, %r10\n mov %r8, %r11\n stc\n ret");
 
 // right: checksum
-// Counts in memory of its thread: signals of the proof and calls of other threads do not reach it.
+// Sums in thread-local memory, which verification's signals and calls of other threads do not affect.
 uint32_t in_memory_of_the_thread(const void *data, size_t len, uint32_t seed)
 {
     static __thread volatile uint64_t sum;
@@ -71,7 +71,7 @@ uint32_t in_memory_of_the_thread(const void *data, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// Uses and empties the x87 registers.
+// Uses the x87 registers and leaves them empty.
 uint32_t by_way_of_x87(const void *data, size_t len, uint32_t seed)
 {
     int64_t sum = (int64_t)words(data, len, seed);
@@ -80,7 +80,7 @@ uint32_t by_way_of_x87(const void *data, size_t len, uint32_t seed)
 }
 
 // right: checksum
-// From a copy, where there is memory for one.
+// Sums a copy if memory for it can be allocated.
 uint32_t from_a_copy(const void *data, size_t len, uint32_t seed)
 {
     uint8_t *copy = malloc(len + 1);
@@ -93,18 +93,18 @@ uint32_t from_a_copy(const void *data, size_t len, uint32_t seed)
 }
 
 // right: zero
-// By string instruction.
+// Uses a string instruction.
 void by_rep_stosb(void *dst, size_t len);
 ASSEMBLY(by_rep_stosb, "mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n ret");
 
 // right: zero
-// From the end with the direction flag set meanwhile.
+// Zeroes from the end with the direction flag set, and clears the flag.
 void by_std_and_cld(void *dst, size_t len);
 ASSEMBLY(by_std_and_cld,
          "mov %rsi, %rcx\n lea -1(%rdi,%rsi), %rdi\n xor %eax, %eax\n std\n rep stosb\n cld\n ret");
 
 // right: zero
-// Each byte twice, the first time with something else.
+// Writes each byte twice, the first time with another value.
 void each_byte_twice(void *dst, size_t len)
 {
     volatile uint8_t *p = dst;
@@ -115,7 +115,7 @@ void each_byte_twice(void *dst, size_t len)
 }
 
 // right: zero
-// Past the caches, with the fence that such stores need.
+// Uses non-temporal stores, with the fence that they need.
 void by_nontemporal_stores(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -128,7 +128,7 @@ void by_nontemporal_stores(void *dst, size_t len)
 }
 
 // right: zero
-// Overlapping stores from both ends.
+// Uses overlapping stores from both ends.
 void by_overlapping_stores(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -142,26 +142,26 @@ void by_overlapping_stores(void *dst, size_t len)
 }
 
 // right: zero: needs avx2
-// Leaves the upper halves of vector registers in use: slow for some neighbours, and allowed.
+// Leaves the upper halves of vector registers in use: slow for some callers, but allowed.
 void without_vzeroupper(void *dst, size_t len);
 ASSEMBLY(without_vzeroupper,
          "vpcmpeqd %ymm0, %ymm0, %ymm0\n vpxor %ymm1, %ymm1, %ymm1\n 1: cmp $32, %rsi\n jb 2f\n vmovdqu %ymm1, (%rdi)\n"
          "add $32, %rdi\n sub $32, %rsi\n jmp 1b\n 2: mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n ret");
 
 // right: copy
-// By string instruction.
+// Uses a string instruction.
 void by_rep_movsb(void *dst, const void *src, size_t len);
 ASSEMBLY(by_rep_movsb, "mov %rdx, %rcx\n rep movsb\n ret");
 
 // right: copy
-// Bytes rest in the red zone, which a signal handler leaves alone.
+// Keeps bytes in the red zone, which a signal handler does not change.
 void through_the_red_zone(void *dst, const void *src, size_t len);
 ASSEMBLY(through_the_red_zone,
          "1: test %rdx, %rdx\n jz 2f\n movb -1(%rsi,%rdx), %al\n movb %al, -128(%rsp)\n nop\n movb -128(%rsp), %al\n"
          "movb %al, -1(%rdi,%rdx)\n dec %rdx\n jmp 1b\n 2: ret");
 
 // right: copy
-// Keeps and restores the registers that it must, and uses them all.
+// Uses the callee-saved registers, and saves and restores them.
 void with_saved_registers(void *dst, const void *src, size_t len);
 ASSEMBLY(with_saved_registers,
          "push %rbx\n push %rbp\n push %r12\n push %r15\n mov %rsi, %r12\n mov %rdi, %r15\n mov %rdx, %rbx\n"
@@ -169,7 +169,7 @@ ASSEMBLY(with_saved_registers,
          "2: pop %r15\n pop %r12\n pop %rbp\n pop %rbx\n ret");
 
 // right: copy
-// Through a buffer that all calls share, one call at a time.
+// Copies through a buffer shared by all calls, protected by a mutex.
 void through_a_locked_buffer(void *dst, const void *src, size_t len)
 {
     static uint8_t room[4096];
@@ -187,7 +187,7 @@ void through_a_locked_buffer(void *dst, const void *src, size_t len)
 }
 
 // right: copy
-// The library's, which looks at the processor at its first call.
+// The C library's, which detects the CPU in its first call.
 void by_memmove(void *dst, const void *src, size_t len)
 {
     memmove(dst, src, len);
@@ -202,7 +202,7 @@ uint32_t copies_then_sums_the_copy(void *dst, const void *src, size_t len, uint3
 }
 
 // right: copy_checksum
-// Word by word, and a sum of 32 bits that is not folded.
+// Copies and sums word by word, and returns a 32-bit sum that is not folded.
 uint32_t word_by_word(void *dst, const void *src, size_t len, uint32_t seed)
 {
     uint8_t *to = dst;

@@ -1,4 +1,4 @@
-/* Routines that are right about memory and split the process. */
+/* Routines that access memory correctly but fork. */
 #include "kernels.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ uint32_t forks_always(void *dst, const void *src, size_t len, uint32_t seed)
 }
 
 // wrong: copy: forked
-// Its child stays behind for a while.
+// Leaves a child process that sleeps for a while.
 void leaves_a_sleeper(void *dst, const void *src, size_t len)
 {
     static int calls;
@@ -45,7 +45,7 @@ void leaves_a_sleeper(void *dst, const void *src, size_t len)
 }
 
 // right: zero
-// Lets a child work once and waits for its end: strange, but nothing is left of it.
+// Lets a child do the work once and waits for its end: strange, but no process is left.
 void waits_for_its_child(void *dst, size_t len)
 {
     static int calls;

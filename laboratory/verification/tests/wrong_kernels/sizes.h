@@ -1,14 +1,14 @@
-/* Classes of faults that act at some sizes only. The line above a class's comment says what the proof must find:
+/* Classes of faults at some sizes only. The line above a class's comment states what verification must report:
        // wrong at sizes: FAMILY: KIND[|KIND...][: needs FEATURE]
-   and AT_SIZES makes three plug-ins of it, NAME_small, NAME_middle and NAME_large: each has the fault at its sizes, and
-   does what it should at all others. */
+   AT_SIZES makes three plug-ins of it, NAME_small, NAME_middle and NAME_large, each with the fault at its own sizes and
+   correct at all others. */
 #include "kernels.h"
 
 #define small(len) ((len) > 16 && (len) <= 300)
 #define middle(len) ((len) > 300 && (len) < 65536)
 #define large(len) ((len) >= 65536)
 
-/* Right, fast, and no tail call: what a class does where its fault does not act. */
+/* Correct, fast, and no tail call: used at the sizes that have no fault. */
 static inline void right_zero(uint8_t *dst, size_t len) { memset(dst, 0, len); __asm__ volatile("" ::: "memory"); }
 static inline void right_copy(uint8_t *dst, const uint8_t *src, size_t len)
 {
@@ -64,14 +64,14 @@ static inline uint32_t right_sum(const uint8_t *src, size_t len, uint32_t seed)
     family(name, middle, __VA_ARGS__)  \
     family(name, large, __VA_ARGS__)
 
-/* Keeps a word 512 bytes below the stack pointer for two instructions, where a signal's frame may come to lie. */
+/* Keeps a word 512 bytes below the stack pointer for two instructions, where a signal frame may overwrite it. */
 static inline uint64_t by_way_of_the_stack_below(uint64_t word)
 {
     __asm__ volatile("movq %0, -512(%%rsp)\n nop\n movq -512(%%rsp), %0" : "+r"(word)::"memory");
     return word;
 }
 
-/* How far the first is above the second modulo 4096. */
+/* The distance of the first above the second, modulo 4096. */
 static inline size_t above(const void *one, const void *other)
 {
     return ((uintptr_t)one - (uintptr_t)other) % 4096;

@@ -1,12 +1,12 @@
-/* Checksums, alone and with a copy, wrong at some sizes. */
+/* Checksums, with and without a copy, that are wrong at some sizes. */
 #include "sizes.h"
 
 // wrong at sizes: checksum: wrong_result
-// The last byte is forgotten.
+// The last byte is left out.
 AT_SIZES(SUM, sum_but_the_last_byte, return right_sum(src, len - 1, seed);)
 
 // wrong at sizes: checksum: wrong_result
-// Words of 64 bits are added, and the carries dropped.
+// Adds 64-bit words and drops the carries.
 AT_SIZES(SUM, sum_without_carries, {
     uint64_t sum = seed;
     for (; len >= 8; src += 8, len -= 8)
@@ -28,23 +28,23 @@ AT_SIZES(SUM, sum_without_the_last_carry, {
 })
 
 // wrong at sizes: checksum: wrong_result
-// At an odd address the words begin a byte later.
+// At an odd address, the first byte is skipped.
 AT_SIZES(SUM, sum_without_the_first_byte_at_odd_addresses, {
     size_t skip = (uintptr_t)src % 2;
     return right_sum(src + skip, len - skip, seed);
 })
 
 // wrong at sizes: checksum: wrong_result
-// A buffer that begins with a page loses what is left after whole lines.
+// The remainder after whole lines of a page-aligned buffer is left out.
 AT_SIZES(SUM, sum_page_aligned_by_lines, return right_sum(src, (uintptr_t)src % 4096 ? len : len - len % 64, seed);)
 
 // wrong at sizes: checksum: wrong_result
-// Whole pages that begin with a page lose their last word.
+// The last word of whole aligned lines is left out.
 AT_SIZES(SUM, sum_whole_lines_but_the_last_word,
          return right_sum(src, ((uintptr_t)src | len) % 64 ? len : len - 8, seed);)
 
 // wrong at sizes: checksum: wrong_result
-// An odd last byte is taken for the upper half of its word.
+// An odd last byte is treated as the upper half of its word.
 AT_SIZES(SUM, sum_with_the_odd_byte_above, {
     if (len % 2 == 0)
         return right_sum(src, len, seed);
@@ -52,11 +52,11 @@ AT_SIZES(SUM, sum_with_the_odd_byte_above, {
 })
 
 // wrong at sizes: checksum: wrong_result
-// Only the lower half of the seed counts.
+// Only the lower half of the seed is used.
 AT_SIZES(SUM, sum_with_half_the_seed, return right_sum(src, len, (uint16_t)seed);)
 
 // wrong at sizes: checksum: wrong_result
-// A sum that is a multiple of 65535 comes back as 0.
+// Returns 0 for a sum that is a multiple of 65535.
 AT_SIZES(SUM, sum_zero_for_ffff, {
     uint32_t sum = fold16(right_sum(src, len, seed));
     return sum == 0xffff ? 0 : sum;
@@ -76,7 +76,7 @@ AT_SIZES(SUM, sum_kept_by_address, {
 })
 
 // wrong at sizes: checksum: history
-// The same, if the first and the last word are as they were.
+// The same, but only if the first and the last word are unchanged.
 AT_SIZES(SUM, sum_kept_by_its_ends, {
     static __thread const uint8_t *last;
     static __thread uint64_t first_word;
@@ -93,7 +93,7 @@ AT_SIZES(SUM, sum_kept_by_its_ends, {
 })
 
 // wrong at sizes: checksum: threads
-// The sum grows in memory that all calls share.
+// Sums in memory shared by all calls.
 AT_SIZES(SUM, sum_in_static_memory, {
     static volatile uint64_t sum;
     sum = seed;
@@ -105,7 +105,7 @@ AT_SIZES(SUM, sum_in_static_memory, {
 })
 
 // wrong at sizes: checksum: signals|wrong_result
-// The sum rests below the red zone between the words.
+// Keeps the sum below the red zone between words.
 AT_SIZES(SUM, sum_by_way_of_the_stack_below, {
     uint64_t sum = seed;
     for (; len >= 8; src += 8, len -= 8)
@@ -116,14 +116,14 @@ AT_SIZES(SUM, sum_by_way_of_the_stack_below, {
 })
 
 // wrong at sizes: checksum: read_outside
-// Loads the word behind the last one.
+// Loads the word after the last one.
 AT_SIZES(SUM, sum_reads_past_the_end, {
     (void)*(const volatile uint64_t *)(src + len);
     return right_sum(src, len, seed);
 })
 
 // wrong at sizes: checksum: read_dependence|wrong_result|read_outside
-// The aligned word that holds the tail is loaded whole where that crosses no page, and masked a byte too wide.
+// Loads the aligned word that contains the tail if that crosses no page, but its mask is a byte too wide.
 AT_SIZES(SUM, sum_with_the_byte_behind, {
     if (len % 8 == 0 || ((uintptr_t)src + len) % 8 == 0 || (uintptr_t)src % 8)
         return right_sum(src, len, seed);
@@ -131,7 +131,7 @@ AT_SIZES(SUM, sum_with_the_byte_behind, {
 })
 
 // wrong at sizes: checksum: clobbered_register
-// rbx is the caller's.
+// Changes rbx, which belongs to the caller.
 AT_SIZES(SUM, sum_takes_rbx, {
     uint32_t sum = right_sum(src, len, seed);
     __asm__ volatile("xor %ebx, %ebx");
@@ -139,14 +139,14 @@ AT_SIZES(SUM, sum_takes_rbx, {
 })
 
 // wrong at sizes: copy_checksum: left_bytes_unwritten|wrong_bytes
-// All bytes are summed, and all but the last copied.
+// All bytes are summed, but the last is not copied.
 AT_SIZES(COPY_SUM, copies_less_than_it_sums, {
     right_copy(dst, src, len - 1);
     return right_sum(src, len, seed);
 })
 
 // wrong at sizes: copy_checksum: wrong_result
-// All bytes are copied, and all but the last summed.
+// All bytes are copied, but the last is not summed.
 AT_SIZES(COPY_SUM, sums_less_than_it_copies, {
     right_copy(dst, src, len);
     return right_sum(src, len - 1, seed);
@@ -161,7 +161,7 @@ AT_SIZES(COPY_SUM, sums_what_was_there, {
 })
 
 // wrong at sizes: copy_checksum: left_bytes_unwritten|wrong_bytes
-// Whole lines between page-aligned buffers are summed, and one of them is not copied.
+// Whole lines between page-aligned buffers are summed, but one of them is not copied.
 AT_SIZES(COPY_SUM, page_aligned_copied_but_a_line, {
     size_t left = ((uintptr_t)dst | (uintptr_t)src) % 4096 ? 0 : len % 64 ? len % 64 : 16;
     right_copy(dst, src, len - left);
@@ -183,7 +183,7 @@ AT_SIZES(COPY_SUM, copies_and_keeps_the_sum, {
 })
 
 // wrong at sizes: copy_checksum: threads
-// Copies from the source, and sums a buffer that all calls share.
+// Copies from the source, but sums a buffer shared by all calls.
 AT_SIZES(COPY_SUM, sums_a_static_buffer, {
     static uint8_t room[4096];
     uint64_t sum = seed;

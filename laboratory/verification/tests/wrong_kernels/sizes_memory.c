@@ -1,8 +1,8 @@
-/* Zeroing and copying, wrong at some sizes. */
+/* Routines that zero or copy wrongly at some sizes. */
 #include "sizes.h"
 
 // wrong at sizes: zero: left_bytes_unwritten
-// The last byte is forgotten.
+// The last byte is left out.
 AT_SIZES(ZERO, zero_but_the_last_byte, right_zero(dst, len - 1);)
 
 // wrong at sizes: zero: wrote_outside|neighbour_race
@@ -10,7 +10,7 @@ AT_SIZES(ZERO, zero_but_the_last_byte, right_zero(dst, len - 1);)
 AT_SIZES(ZERO, zero_rounded_up, right_zero(dst, (len + 15) & ~(size_t)15);)
 
 // wrong at sizes: zero: left_bytes_unwritten
-// Whatever lies before the first whole line is skipped.
+// Skips the bytes before the first whole line.
 AT_SIZES(ZERO, zero_from_the_first_line, {
     size_t skip = -(uintptr_t)dst % 64;
     if (skip < len)
@@ -18,19 +18,19 @@ AT_SIZES(ZERO, zero_from_the_first_line, {
 })
 
 // wrong at sizes: zero: left_bytes_unwritten
-// A buffer that begins with a page is zeroed by whole lines, and the rest is forgotten.
+// Zeroes a page-aligned buffer by whole lines and leaves out the remainder.
 AT_SIZES(ZERO, zero_page_aligned_by_lines, right_zero(dst, (uintptr_t)dst % 4096 ? len : len - len % 64);)
 
 // wrong at sizes: zero: left_bytes_unwritten
-// A buffer that ends with a line keeps its last word.
+// Leaves out the last word of a buffer that ends at a line boundary.
 AT_SIZES(ZERO, zero_but_the_last_word_of_a_line, right_zero(dst, ((uintptr_t)dst + len) % 64 ? len : len - 8);)
 
 // wrong at sizes: zero: left_bytes_unwritten
-// Takes a buffer for zero that begins with a zero word.
+// Treats a buffer that begins with a zero word as zero.
 AT_SIZES(ZERO, zero_unless_the_first_word_is, if (load64(dst)) right_zero(dst, len);)
 
 // wrong at sizes: zero: left_bytes_unwritten
-// Takes four words for zero that add up to zero.
+// Treats four words whose sum is zero as zero.
 AT_SIZES(ZERO, zero_unless_words_cancel, {
     size_t at = 0;
     for (; at + 32 <= len; at += 32)
@@ -40,7 +40,7 @@ AT_SIZES(ZERO, zero_unless_words_cancel, {
 })
 
 // wrong at sizes: zero: history|left_bytes_unwritten
-// Remembers what it zeroed last.
+// Remembers the last buffer that it zeroed.
 AT_SIZES(ZERO, zero_unless_done_before, {
     static __thread uint8_t *last;
     static __thread size_t last_len;
@@ -51,7 +51,7 @@ AT_SIZES(ZERO, zero_unless_done_before, {
 })
 
 // wrong at sizes: zero: neighbour_race
-// Overwrites the byte behind the buffer and puts it back, where it does not lie in another page.
+// Overwrites the byte after the buffer and restores it, unless that byte is in another page.
 AT_SIZES(ZERO, zero_restores_its_neighbour, {
     volatile uint8_t *end = dst + len;
     if ((uintptr_t)end % 4096) {
@@ -65,7 +65,7 @@ AT_SIZES(ZERO, zero_restores_its_neighbour, {
 })
 
 // wrong at sizes: zero: neighbour_race
-// The word at the end is read, cleared in part and written back whole.
+// Reads the word at the end, clears a part of it, and writes it back.
 AT_SIZES(ZERO, zero_blends_the_last_word, {
     right_zero(dst, len - 8);
     for (uint8_t *p = dst + len - 8; p < dst + len; p++) {
@@ -75,7 +75,7 @@ AT_SIZES(ZERO, zero_blends_the_last_word, {
 })
 
 // wrong at sizes: zero: clobbered_register
-// r15 is the caller's.
+// Changes r15, which belongs to the caller.
 AT_SIZES(ZERO, zero_takes_r15, {
     right_zero(dst, len);
     __asm__ volatile("xor %r15, %r15");
@@ -89,7 +89,7 @@ AT_SIZES(ZERO, zero_leaves_the_direction_flag, {
 })
 
 // wrong at sizes: zero: wrong_bytes|left_bytes_unwritten|signals
-// The word that it stores lies below the stack pointer meanwhile.
+// Keeps the word to be stored below the stack pointer.
 AT_SIZES(ZERO, zero_by_way_of_the_stack_below, {
     size_t at = 0;
     for (; at + 8 <= len; at += 8)
@@ -98,40 +98,40 @@ AT_SIZES(ZERO, zero_by_way_of_the_stack_below, {
 })
 
 // wrong at sizes: copy: left_bytes_unwritten|wrong_bytes
-// The last byte is forgotten.
+// The last byte is left out.
 AT_SIZES(COPY, copy_but_the_last_byte, right_copy(dst, src, len - 1);)
 
 // wrong at sizes: copy: left_bytes_unwritten|wrong_bytes
-// Whole lines between lines are one short.
+// If both buffers begin and end at line boundaries, one line is left out.
 AT_SIZES(COPY, copy_whole_lines_but_one,
          right_copy(dst, src, ((uintptr_t)dst | (uintptr_t)src | len) % 64 ? len : len - 64);)
 
 // wrong at sizes: copy: left_bytes_unwritten|wrong_bytes
-// Between page-aligned buffers the last sixteen bytes are forgotten.
+// Between page-aligned buffers, the last sixteen bytes are left out.
 AT_SIZES(COPY, copy_page_aligned_but_the_end,
          right_copy(dst, src, ((uintptr_t)dst | (uintptr_t)src) % 4096 ? len : len - 16);)
 
 // wrong at sizes: copy: left_bytes_unwritten|wrong_bytes
-// At equal offsets in a page, which are not 0, the head is aligned by skipping it.
+// If both buffers have the same offset in a page, the head up to a multiple of 16 is skipped.
 AT_SIZES(COPY, copy_equal_offsets_without_head, {
     size_t skip = above(dst, src) ? 0 : -(uintptr_t)dst % 16;
     right_copy(dst + skip, src + skip, len - skip);
 })
 
 // wrong at sizes: copy: left_bytes_unwritten|wrong_bytes
-// A destination a little above the source modulo 4096 is copied to from the end, without the rest at the beginning.
+// If the destination is a short distance above the source modulo 4096, copies from the end without the remainder.
 AT_SIZES(COPY, copy_a_little_above_backwards, {
     size_t rest = above(dst, src) - 1 < 31 ? len % 16 : 0;
     right_copy(dst + rest, src + rest, len - rest);
 })
 
 // wrong at sizes: copy: left_bytes_unwritten|wrong_bytes
-// The same where it lies a little below.
+// The tail is left out if the destination is a short distance below.
 AT_SIZES(COPY, copy_a_little_below_without_tail,
          right_copy(dst, src, above(src, dst) - 1 < 31 ? len - len % 16 : len);)
 
 // wrong at sizes: copy: wrong_bytes|left_bytes_unwritten
-// A destination that begins with the last byte of a line gets the source's second byte there.
+// If the destination begins at the last byte of a line, the source's second byte is stored there.
 AT_SIZES(COPY, copy_wrong_from_the_last_byte_of_a_line, {
     right_copy(dst, src, len);
     if ((uintptr_t)dst % 64 == 63)
@@ -139,7 +139,7 @@ AT_SIZES(COPY, copy_wrong_from_the_last_byte_of_a_line, {
 })
 
 // wrong at sizes: copy: threads
-// Everything goes through a buffer that all calls share.
+// Copies through a buffer shared by all calls.
 AT_SIZES(COPY, copy_through_a_static_buffer, {
     static uint8_t room[4096];
     while (len) {
@@ -151,7 +151,7 @@ AT_SIZES(COPY, copy_through_a_static_buffer, {
 })
 
 // wrong at sizes: copy: signals
-// Words rest below the red zone.
+// Keeps words below the red zone.
 AT_SIZES(COPY, copy_by_way_of_the_stack_below, {
     for (; len >= 8; dst += 8, src += 8, len -= 8)
         store64(dst, by_way_of_the_stack_below(load64(src)));
@@ -159,14 +159,14 @@ AT_SIZES(COPY, copy_by_way_of_the_stack_below, {
 })
 
 // wrong at sizes: copy: signals
-// Only the last word rests below the red zone.
+// Keeps only the last word below the red zone.
 AT_SIZES(COPY, copy_the_end_by_way_of_the_stack_below, {
     right_copy(dst, src, len - 8);
     store64(dst + len - 8, by_way_of_the_stack_below(load64(src + len - 8)));
 })
 
 // wrong at sizes: copy: neighbour_race|wrong_bytes|left_bytes_unwritten
-// Overwrites the byte before the buffer and puts it back, where it does not lie in another page. That byte may be the source's.
+// Overwrites the byte before the buffer and restores it, unless it is in another page. It may belong to the source.
 AT_SIZES(COPY, copy_restores_its_neighbour, {
     volatile uint8_t *before = dst - 1;
     if ((uintptr_t)dst % 4096) {
@@ -180,7 +180,7 @@ AT_SIZES(COPY, copy_restores_its_neighbour, {
 })
 
 // wrong at sizes: copy: history|left_bytes_unwritten|wrong_bytes
-// Remembers source, destination and length of the last copy and takes it for done.
+// Remembers source, destination and length of the last copy and skips an identical one.
 AT_SIZES(COPY, copy_unless_done_before, {
     static __thread const uint8_t *last_src;
     static __thread uint8_t *last_dst;
@@ -192,7 +192,7 @@ AT_SIZES(COPY, copy_unless_done_before, {
 })
 
 // wrong at sizes: copy: history|left_bytes_unwritten|wrong_bytes
-// The same, unless the first or the last word of the source has changed: then the ends alone are copied.
+// The same, but if the first or the last word of the source has changed, copies only the ends.
 AT_SIZES(COPY, copy_the_ends_if_done_before, {
     static __thread const uint8_t *last_src;
     static __thread uint8_t *last_dst;
@@ -207,21 +207,21 @@ AT_SIZES(COPY, copy_the_ends_if_done_before, {
 })
 
 // wrong at sizes: copy: read_outside
-// Looks at the sixteen bytes behind the source, for nothing.
+// Reads a word in the sixteen bytes after the source, without using it.
 AT_SIZES(COPY, copy_reads_past_the_end, {
     (void)*(const volatile uint64_t *)(src + len + 8);
     right_copy(dst, src, len);
 })
 
 // wrong at sizes: copy: read_outside
-// Looks at the word before the source, for nothing.
+// Reads the word before the source, without using it.
 AT_SIZES(COPY, copy_reads_before_the_start, {
     (void)*(const volatile uint64_t *)(src - 8);
     right_copy(dst, src, len);
 })
 
 // wrong at sizes: copy: changed_source
-// A sentinel stands at the source's end meanwhile.
+// Stores a sentinel at the source's end during the copy.
 AT_SIZES(COPY, copy_with_a_sentinel, {
     volatile uint8_t *end = (volatile uint8_t *)(uintptr_t)(src + len - 1);
     uint8_t kept = *end;
@@ -232,11 +232,11 @@ AT_SIZES(COPY, copy_with_a_sentinel, {
 })
 
 // wrong at sizes: copy: left_bytes_unwritten
-// Spares the work where the first words are equal already.
+// Does nothing if the first words are already equal.
 AT_SIZES(COPY, copy_unless_the_beginning_is_equal, if (memcmp(dst, src, 16)) right_copy(dst, src, len);)
 
 // wrong at sizes: copy: wrong_bytes|left_bytes_unwritten
-// Moves doubles through the x87 registers, which makes quiet NaNs of signaling ones.
+// Copies doubles through the x87 registers, which turns signaling NaNs into quiet ones.
 AT_SIZES(COPY, copy_by_x87_doubles, {
     for (; len >= 8; dst += 8, src += 8, len -= 8)
         __asm__ volatile("fldl (%1); fstpl (%0)" ::"r"(dst), "r"(src) : "memory");

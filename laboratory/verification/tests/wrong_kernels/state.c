@@ -1,16 +1,16 @@
-/* Routines that are right about memory and wrong about the state around them. */
+/* Routines that access memory correctly but not other state. */
 #include "kernels.h"
 
 /* A function of assembly with the given name. */
 #define ASSEMBLY(name, body) __asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ":\n" body "\n.size " #name ", .-" #name)
 
 // wrong: zero: clobbered_register: smallest 0
-// Counts in rbx and does not put it back.
+// Counts in rbx and does not restore it.
 void clobbers_rbx(void *dst, size_t len);
 ASSEMBLY(clobbers_rbx, "mov %rsi, %rbx\n 1: test %rbx, %rbx\n jz 2f\n movb $0, -1(%rdi,%rbx)\n dec %rbx\n jmp 1b\n 2: ret");
 
 // wrong: zero: clobbered_register
-// r12 serves as a pointer from 64 bytes on.
+// Uses r12 as a pointer from 64 bytes.
 void clobbers_r12_when_large(void *dst, size_t len);
 ASSEMBLY(clobbers_r12_when_large,
          "cmp $64, %rsi\n jb 1f\n mov %rdi, %r12\n 1: mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n ret");
@@ -29,7 +29,7 @@ ASSEMBLY(leaves_mmx_in_use,
          "2: mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n ret");
 
 // wrong: zero: x87
-// Leaves a zero on the x87 stack, that is in another register than the top one.
+// Leaves a zero on the x87 stack, in a register other than the top one.
 void leaves_an_x87_register_in_use(void *dst, size_t len);
 ASSEMBLY(leaves_an_x87_register_in_use,
          "fldz\n fincstp\n mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n ret");
@@ -52,25 +52,25 @@ void sets_x87_precision(void *dst, size_t len)
 }
 
 // wrong: zero: stack_pointer: smallest 0
-// Pops eight bytes of arguments that nobody pushed, as another calling convention does.
+// Pops eight bytes of arguments that were not pushed, as in another calling convention.
 void pops_arguments(void *dst, size_t len);
 ASSEMBLY(pops_arguments, "mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n ret $8");
 
 // wrong: zero: wrote_caller_stack: smallest 0
-// Keeps its arguments above the return address, where another calling convention has room for them.
+// Stores its arguments above the return address, where another calling convention reserves space for them.
 void uses_home_space(void *dst, size_t len);
 ASSEMBLY(uses_home_space,
          "mov %rdi, 8(%rsp)\n mov %rsi, 16(%rsp)\n mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n ret");
 
 // wrong: copy: signals
-// Bytes rest 512 bytes below the stack pointer, beyond the red zone, where a signal handler's frame may come to lie.
+// Keeps bytes 512 bytes below the stack pointer, below the red zone, where a signal frame may overwrite them.
 void uses_the_stack_below_the_red_zone(void *dst, const void *src, size_t len);
 ASSEMBLY(uses_the_stack_below_the_red_zone,
          "1: test %rdx, %rdx\n jz 2f\n movb -1(%rsi,%rdx), %al\n movb %al, -512(%rsp)\n nop\n movb -512(%rsp), %al\n"
          "movb %al, -1(%rdi,%rdx)\n dec %rdx\n jmp 1b\n 2: ret");
 
 // wrong: checksum: wrong_result
-// Begins a chain of adc without clearing the carry flag.
+// Begins an adc chain without clearing the carry flag.
 uint32_t carry_flag_taken_for_clear(const void *data, size_t len, uint32_t seed);
 ASSEMBLY(carry_flag_taken_for_clear,
          "movl %edx, %eax\n mov %rsi, %rcx\n jrcxz 4f\n cmp $2, %rcx\n jb 3f\n"
@@ -79,7 +79,7 @@ ASSEMBLY(carry_flag_taken_for_clear,
          "5: mov %rax, %rdx\n shr $32, %rdx\n mov %eax, %eax\n add %edx, %eax\n adc $0, %eax\n ret");
 
 // wrong: checksum: wrong_result: smallest 0
-// Adds the whole register that holds the 32-bit seed; its upper half is anybody's.
+// Adds the whole register of the 32-bit seed, whose upper half is undefined.
 uint32_t upper_half_of_the_seed_register_used(const void *data, size_t len, uint32_t seed);
 ASSEMBLY(upper_half_of_the_seed_register_used,
          "mov %rdx, %rax\n 1: cmp $2, %rsi\n jb 2f\n movzwl (%rdi), %ecx\n add %rcx, %rax\n adc $0, %rax\n add $2, %rdi\n"
@@ -87,26 +87,26 @@ ASSEMBLY(upper_half_of_the_seed_register_used,
          "3: mov %rax, %rdx\n shr $32, %rdx\n add %edx, %eax\n adc $0, %eax\n ret");
 
 // wrong: zero: wrong_bytes|left_bytes_unwritten: needs avx2
-// Stores a vector register that nobody has cleared.
+// Stores a vector register that was not cleared.
 void vector_register_taken_for_zero(void *dst, size_t len);
 ASSEMBLY(vector_register_taken_for_zero,
          "1: cmp $32, %rsi\n jb 2f\n vmovdqu %ymm7, (%rdi)\n add $32, %rdi\n sub $32, %rsi\n jmp 1b\n"
          "2: mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n vzeroupper\n ret");
 
 // wrong: zero: wrong_bytes|left_bytes_unwritten: needs avx2
-// Clears the lower half of a vector register by an old instruction, which leaves the upper half, and stores it all.
+// Clears the lower half of a vector register by a legacy SSE instruction, which keeps the upper half, and stores all of it.
 void upper_half_taken_for_zero(void *dst, size_t len);
 ASSEMBLY(upper_half_taken_for_zero,
          "pxor %xmm7, %xmm7\n 1: cmp $32, %rsi\n jb 2f\n vmovdqu %ymm7, (%rdi)\n add $32, %rdi\n sub $32, %rsi\n jmp 1b\n"
          "2: mov %rsi, %rcx\n xor %eax, %eax\n rep stosb\n vzeroupper\n ret");
 
 // wrong: zero: crashed: smallest 0
-// An instruction that no processor has.
+// An instruction that no CPU supports.
 void illegal_instruction(void *dst, size_t len);
 ASSEMBLY(illegal_instruction, "ud2");
 
 // wrong: checksum: wrong_result
-// The first call of a process answers before its table is ready.
+// The first call in a process returns before its table is ready.
 uint32_t wrong_at_the_first_call(const void *data, size_t len, uint32_t seed)
 {
     static int ready;
@@ -118,7 +118,7 @@ uint32_t wrong_at_the_first_call(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: history: smallest 0
-// After 5000 calls a counter is full.
+// A counter overflows after 5000 calls.
 uint32_t wrong_after_5000_calls(const void *data, size_t len, uint32_t seed)
 {
     static int calls;
@@ -141,7 +141,7 @@ uint32_t remembers_by_address_and_length(const void *data, size_t len, uint32_t 
 }
 
 // wrong: checksum: history
-// The same, but sure of itself only if the first word is as it was.
+// The same, but only if the first word is unchanged.
 uint32_t remembers_by_first_word(const void *data, size_t len, uint32_t seed)
 {
     static __thread const void *last;
@@ -156,7 +156,7 @@ uint32_t remembers_by_first_word(const void *data, size_t len, uint32_t seed)
 }
 
 // wrong: checksum: threads
-// The sum is kept in memory that all calls share.
+// Sums in memory shared by all calls.
 uint32_t sums_in_static_memory(const void *data, size_t len, uint32_t seed)
 {
     static volatile uint64_t sum;

@@ -1,8 +1,8 @@
-/* Routines that zero too little or too much. */
+/* Routines that zero too few or too many bytes. */
 #include "kernels.h"
 
 // wrong: zero: left_bytes_unwritten: smallest 9
-// Takes a buffer for zero that begins with a zero word.
+// Treats a buffer that begins with a zero word as zero.
 void skips_when_first_word_is_zero(void *dst, size_t len)
 {
     if (len >= 8 && load64(dst) == 0)
@@ -11,7 +11,7 @@ void skips_when_first_word_is_zero(void *dst, size_t len)
 }
 
 // wrong: zero: wrote_outside: smallest 1
-// Whole words: the length is rounded up to eight.
+// Writes whole words: the length is rounded up to eight.
 void rounds_up_to_8(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -20,7 +20,7 @@ void rounds_up_to_8(void *dst, size_t len)
 }
 
 // wrong: zero: wrote_outside
-// Nine to fifteen bytes by one store of sixteen.
+// Zeroes nine to fifteen bytes with one store of sixteen.
 void one_store_of_16_for_9_to_15(void *dst, size_t len)
 {
     if (len >= 9 && len < 16)
@@ -30,8 +30,8 @@ void one_store_of_16_for_9_to_15(void *dst, size_t len)
 }
 
 // wrong: zero: neighbour_race
-// The first and the last aligned word are read, cleared in part, and written back whole: no byte outside changes, but
-// what another thread writes there in between is lost.
+// Reads the first and the last aligned word, clears a part of them, and writes them back: no byte outside changes, but
+// a concurrent write of another thread to such a byte is lost.
 void blends_whole_words(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -49,7 +49,7 @@ void blends_whole_words(void *dst, size_t len)
 }
 
 // wrong: zero: neighbour_race
-// Overwrites the byte behind the buffer and puts it back, where it does not lie in another page.
+// Overwrites the byte after the buffer and restores it, unless that byte is in another page.
 void restores_its_neighbour(void *dst, size_t len)
 {
     volatile uint8_t *p = dst;
@@ -64,14 +64,14 @@ void restores_its_neighbour(void *dst, size_t len)
 }
 
 // wrong: zero: left_bytes_unwritten: smallest 63
-// A tail of 63 bytes is one short.
+// Leaves out the last byte of a tail of 63 bytes.
 void leaves_the_last_byte_of_63(void *dst, size_t len)
 {
     bytes_zero(dst, len % 64 == 63 ? len - 1 : len);
 }
 
 // wrong: zero: left_bytes_unwritten
-// A block whose words add up to zero is taken for zero.
+// Treats a block whose words have the sum zero as zero.
 void skips_blocks_that_sum_to_zero(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -82,7 +82,7 @@ void skips_blocks_that_sum_to_zero(void *dst, size_t len)
 }
 
 // wrong: zero: left_bytes_unwritten
-// The same with exclusive or.
+// The same, with exclusive or instead of the sum.
 void skips_blocks_that_cancel(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -93,7 +93,7 @@ void skips_blocks_that_cancel(void *dst, size_t len)
 }
 
 // wrong: zero: left_bytes_unwritten
-// Looks for the first word that is not zero and begins behind it.
+// Finds the first nonzero word and begins after it.
 void begins_behind_the_first_nonzero_word(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -105,7 +105,7 @@ void begins_behind_the_first_nonzero_word(void *dst, size_t len)
 }
 
 // wrong: zero: wrote_outside
-// Zeroes whole cache lines, from the beginning of the first.
+// Zeroes whole cache lines, from the start of the first one.
 void whole_cache_lines(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -116,21 +116,21 @@ void whole_cache_lines(void *dst, size_t len)
 }
 
 // wrong: zero: left_bytes_unwritten
-// From 128 KiB on by whole lines, and the rest of the last line is forgotten.
+// From 128 KiB, zeroes whole lines and leaves out the remainder.
 void large_buffers_lose_their_tail(void *dst, size_t len)
 {
     bytes_zero(dst, len >= 131072 ? len & ~(size_t)63 : len);
 }
 
 // wrong: zero: left_bytes_unwritten|wrong_bytes
-// From 32 MiB on, beyond the caches, the last kilobyte is left out.
+// From 32 MiB, leaves out the last kilobyte.
 void beyond_the_caches_a_kilobyte_is_missing(void *dst, size_t len)
 {
     memset(dst, 0, len >= 32 << 20 ? len - 1024 : len);
 }
 
 // wrong: zero: truncated_length
-// The count goes through a 32-bit register.
+// The length is truncated to 32 bits.
 void count_in_32_bits(void *dst, size_t len)
 {
     uint32_t count = (uint32_t)len;
@@ -139,7 +139,7 @@ void count_in_32_bits(void *dst, size_t len)
 }
 
 // wrong: zero: left_bytes_unwritten
-// The end is compared by its lower 32 bits: a buffer across a line of 4 GiB ends before it begins.
+// Compares only the lower 32 bits of the end: a buffer across a 4 GiB boundary seems to end before it begins.
 void end_compared_in_32_bits(void *dst, size_t len)
 {
     uint8_t *p = dst;
@@ -148,7 +148,7 @@ void end_compared_in_32_bits(void *dst, size_t len)
 }
 
 // wrong: zero: history|left_bytes_unwritten: smallest 1
-// Remembers what it zeroed last. The sweep meets the same destination twice, too.
+// Remembers the last buffer that it zeroed. The sweep also uses the same destination twice.
 void remembers_what_is_zero(void *dst, size_t len)
 {
     static __thread void *last;
@@ -160,7 +160,7 @@ void remembers_what_is_zero(void *dst, size_t len)
 }
 
 // wrong: zero: wrong_bytes|left_bytes_unwritten|wrote_outside
-// The argument order of memset's value and length is turned around for long buffers.
+// Exchanges memset's value and length for long buffers.
 void writes_its_length(void *dst, size_t len)
 {
     memset(dst, len > 200 ? 1 : 0, len);

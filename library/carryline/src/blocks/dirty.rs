@@ -1,18 +1,18 @@
-//! Looking before writing: only lines with a byte other than zero are stored to.
+//! Reading before writing: stores only to lines with a nonzero byte.
 
 use super::{Block, LINE_BYTES, bytes_to_multiple, load, store, zero_up_to_64};
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// Zeroes the lines of `dst` that are not zero already, the parts of lines at both ends likewise, and returns how
-/// many bytes it wrote. Lines are stored as blocks of `B`.
+/// Zeroes the lines of `dst` that are not already zero, and the partial lines at both ends likewise, and
+/// returns the number of bytes written. Lines are stored as blocks of `B`.
 ///
 /// # Safety
 /// `dst` is valid for reads and writes of `len` initialised bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_if_dirty<B: Block>(dst: *mut u8, len: usize) -> usize {
     let head = bytes_to_multiple(dst, LINE_BYTES).min(len);
-    // SAFETY: the head is at most len and less than a line. Lines end at or before len; less than a line is left
-    // behind them.
+    // SAFETY: the head is at most len and less than a line. Lines end at or before len; less than a line is
+    // left after them.
     unsafe {
         let mut written = part(dst, head);
         let mut at = head;
@@ -31,7 +31,7 @@ pub(crate) unsafe fn zero_if_dirty<B: Block>(dst: *mut u8, len: usize) -> usize 
     }
 }
 
-/// Less than a line: all of it or nothing.
+/// Less than a line: stores all of it or nothing.
 ///
 /// # Safety
 /// `len < 64`; `dst` is valid for reads and writes of `len` initialised bytes.
@@ -47,8 +47,8 @@ unsafe fn part(dst: *mut u8, len: usize) -> usize {
     len
 }
 
-/// True if one of 64 bytes is not zero. The words are put together as integers: the compiler makes the vectors of
-/// the calling kernel of them.
+/// Whether one of 64 bytes is not zero. The words are combined as integers; the compiler turns them into the
+/// vectors of the calling kernel.
 ///
 /// # Safety
 /// `from` is valid for reads of 64 initialised bytes.
@@ -62,13 +62,13 @@ unsafe fn is_dirty_line(from: *const u8) -> bool {
     any != 0
 }
 
-/// True if one of fewer than 64 bytes is not zero: words from both ends, which overlap.
+/// Whether one of fewer than 64 bytes is not zero: words from both ends, which overlap.
 ///
 /// # Safety
 /// `from` is valid for reads of `len` initialised bytes.
 #[inline(always)]
 unsafe fn is_dirty_part(from: *const u8, len: usize) -> bool {
-    // SAFETY: each branch has at least as many bytes as its words on one side.
+    // SAFETY: each branch has at least as many bytes as the words on one side.
     unsafe {
         match len {
             32.. => any_of_ends::<4>(from, len),
@@ -82,7 +82,7 @@ unsafe fn is_dirty_part(from: *const u8, len: usize) -> bool {
     }
 }
 
-/// True if one of the first or the last `N` words is not zero.
+/// Whether one of the first or the last `N` words is not zero.
 ///
 /// # Safety
 /// `from` is valid for reads of `len` initialised bytes, at least 8 * `N`.
@@ -90,7 +90,7 @@ unsafe fn is_dirty_part(from: *const u8, len: usize) -> bool {
 unsafe fn any_of_ends<const N: usize>(from: *const u8, len: usize) -> bool {
     let mut any = 0;
     for word in 0..N {
-        // SAFETY: 8 * N bytes are there on either side.
+        // SAFETY: 8 * N bytes exist on either side.
         any |= unsafe { load::<u64>(from.add(word * 8)) | load::<u64>(from.add(len - (word + 1) * 8)) };
     }
     any != 0

@@ -1,19 +1,19 @@
-//! Loops of four blocks whose stores are aligned: zeroing, and copying from either end.
+//! Loops of four blocks with aligned stores: filling, and copying in both directions.
 
 use super::{Block, Fill, Zero, bytes_to_multiple, load, store};
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// The source is read as usual.
+/// The source is read normally.
 pub(crate) const READ_KEPT: bool = false;
-/// The source is prefetched so that reading it does not push other lines out of the caches.
+/// The source is prefetched such that reading it does not evict other lines from the caches.
 pub(crate) const READ_ONCE: bool = true;
 
-/// How far ahead of the loads a source that is read once is prefetched.
+/// The prefetch distance for a source that is read once.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 const READ_ONCE_AHEAD_BYTES: usize = 1024;
 
-/// Fills with one unaligned block at the start, where there is need of it, four at the end and, between them, groups of
-/// four whose stores are aligned to the block:
+/// Fills with one unaligned block at the start if needed, four at the end and, between them, groups of four
+/// whose stores are aligned to the block:
 ///
 /// ```text
 /// [ head ][        tail, 4 blocks        ]      len just above four blocks
@@ -54,18 +54,18 @@ pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
     unsafe { fill_aligned_loop::<B>(dst, len, Zero) }
 }
 
-/// Copies as [`fill_aligned_loop`] fills, upwards. What may be overwritten before its turn comes is loaded first
-/// and stored last: so the destination may also begin below the source and reach into it.
+/// Copies upwards in the manner of [`fill_aligned_loop`]. Blocks that may be overwritten before their turn
+/// are loaded first and stored last, so the destination may also begin below the source and reach into it.
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` does not lie behind
-/// `src` within `len` bytes of it.
+/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within
+/// the `len` bytes after `src`.
 #[inline(always)]
 pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
     let last_group = len - 4 * B::BYTES;
-    // SAFETY: places as in `fill_aligned_loop`. Where the buffers overlap, dst is src or below it: all that has been
-    // stored before a group is loaded lies below dst + at, hence not above src + at; head and last group were
-    // loaded before anything was stored.
+    // SAFETY: offsets are as in `fill_aligned_loop`. If the buffers overlap, dst is at or below src:
+    // everything stored before a group is loaded lies below dst + at, hence not above src + at; head and last
+    // group were loaded before anything was stored.
     unsafe {
         let head: B = load(src);
         let tail: [B; 4] = load_group(src.add(last_group));
@@ -87,7 +87,7 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
     }
 }
 
-/// Copies downwards, to a destination that begins inside the source or behind it:
+/// Copies downwards, to a destination that begins inside the source or after it:
 ///
 /// ```text
 /// [        head, 4 blocks        ][ tail ]      len just above four blocks
@@ -97,14 +97,14 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
 /// ```
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` does not lie before
-/// `src` within `len` bytes of it.
+/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within
+/// the `len` bytes before `src`.
 #[inline(always)]
 pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: usize) {
     let group_bytes = 4 * B::BYTES;
-    // SAFETY: the loop starts less than a block before the end and a group is moved while more than one is left, so
-    // that it starts behind 0. Where the buffers overlap, dst is src or above it: all that has been stored before a
-    // group is loaded lies at dst + end or above, hence not below src + end; tail and head were loaded before
+    // SAFETY: the loop starts less than a block before the end and moves a group while more than one is left,
+    // so it starts after 0. If the buffers overlap, dst is at or above src: everything stored before a group
+    // is loaded lies at or above dst + end, hence not below src + end; tail and head were loaded before
     // anything was stored.
     unsafe {
         let head: [B; 4] = load_group(src);
@@ -147,7 +147,7 @@ unsafe fn store_group<B: Block>(to: *mut u8, group: [B; 4]) {
     }
 }
 
-/// Prefetches the lines of a later group, which may lie behind the source: a prefetch never faults.
+/// Prefetches the lines of a later group, which may lie beyond the source: a prefetch never faults.
 #[inline(always)]
 fn prefetch_once<B: Block>(at: *const u8) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

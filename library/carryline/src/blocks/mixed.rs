@@ -1,34 +1,36 @@
-//! Small moves for calls of mixed sizes: few branches on the length, as one that is mispredicted costs more than the moves.
+//! Small moves for mixed sizes: few branches on the length, because a mispredicted one costs more than the
+//! moves.
 //!
-//! Four moves of one width, whatever the length: two from the start on and two that end with the buffer. They overlap as
-//! need be; the inner two are the outer ones again where those are enough.
+//! Four moves of one width for every length: two at the start and two that end with the buffer. They overlap
+//! as needed; if two suffice, the inner ones repeat the outer ones.
 //!
 //! ```text
 //! len 23: [ 0 .. 16 ]          len 50: [ 0 .. 16 ][ 16 .. 32 ]
 //!            [ 7 .. 23 ]                    [ 18 .. 34 ][ 34 .. 50 ]
 //! ```
 //!
-//! A load at once of 8 bytes that were moved as two times 4 waits until both have left the store buffer: callers who read the
-//! bytes at once are served by `copy_up_to_32` and its like, which branch.
+//! An immediate load of 8 bytes that were stored as two times 4 waits until both have left the store buffer:
+//! callers who read the bytes immediately use `copy_up_to_32` and its kin, which branch.
 
 use super::{Block, Block16, load, store};
 
-/// Where the four moves of `BYTES` each begin: `len` is at least `BYTES` and at most four times that.
+/// The offsets of the four moves of `BYTES` each: `len` is at least `BYTES` and at most four times that.
 #[inline(always)]
 fn places<const BYTES: usize>(len: usize) -> [usize; 4] {
     let last = len - BYTES;
-    // One block further in where two from either side would leave a gap.
+    // One block further in if two on each side would leave a gap.
     let inner = if len > 2 * BYTES { BYTES } else { 0 };
     [0, inner, last - inner, last]
 }
 
 /// # Safety
-/// `B::BYTES <= len <= 4 * B::BYTES`, and `BYTES` is `B::BYTES`; `src` is valid for reads and `dst` for writes of `len`
-/// bytes.
+/// `B::BYTES <= len <= 4 * B::BYTES`, and `BYTES` is `B::BYTES`; `src` is valid for reads and `dst` for
+/// writes of `len` bytes.
 #[inline(always)]
 unsafe fn copy_four<B: Block, const BYTES: usize>(dst: *mut u8, src: *const u8, len: usize) {
     let places = places::<BYTES>(len);
-    // SAFETY: no place is above len - BYTES: `inner` is not above `last`, as it is BYTES only where len is more than twice that.
+    // SAFETY: no offset exceeds len - BYTES: `inner` is at most `last`, since it is BYTES only if len is more
+    // than twice that.
     unsafe {
         let blocks: [B; 4] = places.map(|at| load(src.add(at)));
         store(dst.add(places[0]), blocks[0]);
@@ -43,7 +45,8 @@ unsafe fn copy_four<B: Block, const BYTES: usize>(dst: *mut u8, src: *const u8, 
 #[inline(always)]
 unsafe fn zero_four<B: Block, const BYTES: usize>(dst: *mut u8, len: usize) {
     let places = places::<BYTES>(len);
-    // SAFETY: no place is above len - BYTES: `inner` is not above `last`, as it is BYTES only where len is more than twice that.
+    // SAFETY: no offset exceeds len - BYTES: `inner` is at most `last`, since it is BYTES only if len is more
+    // than twice that.
     unsafe {
         store(dst.add(places[0]), B::zeroed());
         store(dst.add(places[1]), B::zeroed());
@@ -52,13 +55,14 @@ unsafe fn zero_four<B: Block, const BYTES: usize>(dst: *mut u8, len: usize) {
     }
 }
 
-/// Copies up to 64 bytes. Loads all before it stores.
+/// Copies up to 64 bytes. All loads come before all stores.
 ///
 /// # Safety
 /// `len <= 64`; `src` is valid for reads and `dst` for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn copy_mixed_up_to_64(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch has len between one and four of its blocks; 1 to 3 bytes are the first, the middle and the last.
+    // SAFETY: each branch has len between one and four of its blocks; 1 to 3 bytes are the first, the middle
+    // and the last.
     unsafe {
         match len {
             16.. => copy_four::<Block16, 16>(dst, src, len),
@@ -80,7 +84,8 @@ pub(crate) unsafe fn copy_mixed_up_to_64(dst: *mut u8, src: *const u8, len: usiz
 /// `len <= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_mixed_up_to_64(dst: *mut u8, len: usize) {
-    // SAFETY: each branch has len between one and four of its blocks; 1 to 3 bytes are the first, the middle and the last.
+    // SAFETY: each branch has len between one and four of its blocks; 1 to 3 bytes are the first, the middle
+    // and the last.
     unsafe {
         match len {
             16.. => zero_four::<Block16, 16>(dst, len),

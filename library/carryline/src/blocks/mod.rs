@@ -1,15 +1,15 @@
-//! Small building blocks of the kernels: moves of one block, overlapping moves at both ends, and in the modules
-//! below small moves of mixed sizes, loops, non-temporal stores, string instructions and looking before writing.
+//! The building blocks of the kernels: moves of one block, overlapping moves at both ends, and in submodules
+//! small moves for mixed sizes, loops, non-temporal stores, string instructions and reading before writing.
 //!
-//! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. The blocks carry no
-//! `#[target_feature]` of their own: they are always inlined and so take on the features of the kernel that
-//! uses them.
+//! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. The functions have no
+//! `#[target_feature]` of their own: they are always inlined and take on the features of the kernel that uses
+//! them.
 //!
-//! **No hidden `memset` or `memcpy`.** LLVM turns a loop that stores zeros, or stores what it loads, into a
-//! call of these symbols. A `memset` built on this crate would then call itself, and on a bare target the
-//! symbol may not exist. Every loop here therefore has a compiler fence in its body: the compiler may not merge
-//! the stores on both of its sides into one operation. The fence emits no instruction. Moves of one block are
-//! fixed in size and become instructions, never calls.
+//! **No hidden `memset` or `memcpy`.** LLVM turns a loop that stores zeros, or that stores what it loads,
+//! into a call of these symbols. A `memset` built on this crate would then call itself, and on a bare target
+//! the symbol may not exist. Every loop here therefore has a compiler fence in its body, which keeps the
+//! compiler from merging the stores on both of its sides into one operation. The fence emits no instruction.
+//! Moves of one block have a fixed size and become instructions, never calls.
 
 use core::mem::MaybeUninit;
 
@@ -31,17 +31,17 @@ pub(crate) use non_temporal::{copy_non_temporal, fence, fill_non_temporal, zero_
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use rep::{copy_rep_movsb, fill_rep_stosb, zero_rep_stosb};
 
-/// The bytes of a cache line.
+/// The number of bytes in a cache line.
 pub(crate) const LINE_BYTES: usize = 64;
 
-/// 16 bytes in whatever moves them best.
+/// A 16-byte block of the type that moves fastest.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) type Block16 = core::arch::x86_64::__m128i;
-/// 16 bytes in whatever moves them best.
+/// A 16-byte block of the type that moves fastest.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 pub(crate) type Block16 = u128;
 
-/// A plain block: any bytes are a value of it, and all-zero bytes are its zero.
+/// A plain block: any bytes are a valid value, and all-zero bytes are its zero.
 ///
 /// # Safety
 /// The type has no padding, no invalid bit pattern and no drop glue.
@@ -56,7 +56,7 @@ pub(crate) unsafe trait Block: Copy {
         unsafe { core::mem::zeroed() }
     }
 
-    /// Every byte is `byte`.
+    /// A block in which every byte is `byte`.
     ///
     /// # Safety
     /// The CPU has the block's vectors.
@@ -75,7 +75,7 @@ pub(crate) trait Fill: Copy {
     unsafe fn block<B: Block>(self) -> B;
 }
 
-/// The byte 0. It is known while a kernel is compiled, so that the code is that of zeroing and nothing else.
+/// The byte 0, a compile-time constant: the code is that of zeroing alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Zero;
 
@@ -105,7 +105,7 @@ impl Fill for u8 {
     }
 }
 
-/// Makes blocks of integers: a byte is spread over one by a multiplication with 01 01 01 ...
+/// Defines blocks of integers: a multiplication by 01 01 01 ... replicates the byte.
 macro_rules! integers {
     ($($integer:ty),*) => {$(
         // SAFETY: an integer has no padding, no invalid pattern and no drop glue.
@@ -121,7 +121,7 @@ integers!(u16, u32, u64);
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 integers!(u128);
 
-/// Makes blocks of vectors, each with the instruction that spreads a byte over it.
+/// Defines blocks of vectors, each with the instruction that broadcasts a byte.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 macro_rules! vectors {
     ($($vector:ident: $splat:ident;)*) => {$(
@@ -148,7 +148,7 @@ vectors! {
 /// `from` is valid for reads of `B::BYTES`.
 #[inline(always)]
 pub(crate) unsafe fn load<B: Block>(from: *const u8) -> B {
-    // SAFETY: valid by contract; unaligned is allowed, and any bytes are a `B`.
+    // SAFETY: valid by contract; unaligned is allowed, and any bytes are a valid `B`.
     unsafe { from.cast::<B>().read_unaligned() }
 }
 
@@ -162,13 +162,13 @@ pub(crate) unsafe fn store<B: Block>(to: *mut u8, block: B) {
     unsafe { to.cast::<B>().write_unaligned(block) }
 }
 
-/// A slice all of whose bytes have been written.
+/// The initialised bytes of a slice.
 ///
 /// # Safety
 /// Every byte of the slice is initialised.
 #[inline(always)]
 pub(crate) unsafe fn assume_init(slice: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    // SAFETY: initialised by contract; the same place and length, and the borrow goes over to the result.
+    // SAFETY: initialised by contract; the same address and length, and the result takes over the borrow.
     unsafe { core::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn bytes_to_multiple(address: *const u8, alignment: usize) -> usize {
 ///           [ tail 1 ][ tail 0 ]
 /// ```
 ///
-/// All loads come before all stores, so that it moves overlapping buffers too.
+/// All loads come before all stores, so the buffers may overlap.
 ///
 /// # Safety
 /// `N * B::BYTES <= len <= 2 * N * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes.
@@ -219,11 +219,13 @@ pub(crate) unsafe fn copy_head_tail<B: Block, const N: usize>(dst: *mut u8, src:
 /// Fills with `N` blocks at the start and `N` at the end, as [`copy_head_tail`].
 ///
 /// # Safety
-/// `N * B::BYTES <= len <= 2 * N * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
+/// `N * B::BYTES <= len <= 2 * N * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the
+/// block's vectors.
 #[inline(always)]
 pub(crate) unsafe fn fill_head_tail<B: Block, const N: usize>(dst: *mut u8, len: usize, fill: impl Fill) {
-    // SAFETY: block i of the head covers i * BYTES .. (i + 1) * BYTES, block i of the tail the same from N * BYTES before
-    // the end on; both lie within len because N * BYTES does. The CPU has the vectors by contract.
+    // SAFETY: block i of the head covers i * BYTES .. (i + 1) * BYTES, block i of the tail the same range
+    // from N * BYTES before the end; both lie within len because N * BYTES does. The CPU has the vectors by
+    // contract.
     unsafe {
         let block: B = fill.block();
         let dst_tail = dst.add(len - N * B::BYTES);
@@ -234,13 +236,13 @@ pub(crate) unsafe fn fill_head_tail<B: Block, const N: usize>(dst: *mut u8, len:
     }
 }
 
-/// [`fill_head_tail`] with zeros, which need no vectors that the kernel has not.
+/// [`fill_head_tail`] with zeros, which require no vectors beyond those of the kernel.
 ///
 /// # Safety
 /// `N * B::BYTES <= len <= 2 * N * B::BYTES`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_head_tail<B: Block, const N: usize>(dst: *mut u8, len: usize) {
-    // SAFETY: the bounds by contract; a block of zeros is made without an instruction of its vectors.
+    // SAFETY: the bounds by contract; making a block of zeros requires no vector instruction.
     unsafe { fill_head_tail::<B, N>(dst, len, Zero) }
 }
 
@@ -269,8 +271,8 @@ pub(crate) unsafe fn copy_up_to_32(dst: *mut u8, src: *const u8, len: usize) {
 /// `len <= 32`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn fill_up_to_32(dst: *mut u8, len: usize, fill: impl Fill) {
-    // SAFETY: each branch has len between one and two of its blocks, of which every CPU has the vectors; a single byte is
-    // written for len 1.
+    // SAFETY: each branch has len between one and two of its blocks, whose vectors every CPU has; a single
+    // byte is written for len 1.
     unsafe {
         match len {
             16.. => fill_head_tail::<Block16, 1>(dst, len, fill),
@@ -293,14 +295,14 @@ pub(crate) unsafe fn zero_up_to_32(dst: *mut u8, len: usize) {
     unsafe { fill_up_to_32(dst, len, Zero) }
 }
 
-/// Copies up to 64 bytes, a head or a tail of less than a line among them, with moves of at most 16.
+/// Copies up to 64 bytes, such as a head or tail of less than a line, with moves of at most 16.
 ///
 /// # Safety
 /// `len <= 64`; `src` is valid for reads and `dst` for writes of `len` bytes.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) unsafe fn copy_up_to_64(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=32 => copy_up_to_32(dst, src, len),
@@ -309,13 +311,13 @@ pub(crate) unsafe fn copy_up_to_64(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Fills up to 64 bytes, a head or a tail of less than a line among them, with stores of at most 16.
+/// Fills up to 64 bytes, such as a head or tail of less than a line, with stores of at most 16.
 ///
 /// # Safety
 /// `len <= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn fill_up_to_64(dst: *mut u8, len: usize, fill: impl Fill) {
-    // SAFETY: each branch's bounds are those that its block asks for; every CPU has the vectors.
+    // SAFETY: each branch has the bounds that its block requires; every CPU has the vectors.
     unsafe {
         match len {
             ..=32 => fill_up_to_32(dst, len, fill),
@@ -334,33 +336,35 @@ pub(crate) unsafe fn zero_up_to_64(dst: *mut u8, len: usize) {
     unsafe { fill_up_to_64(dst, len, Zero) }
 }
 
-/// Makes the function that it is inlined into begin on a cache line, where each function has a section of its own, as
-/// rustc arranges for ELF: a section is aligned as the most aligned place in it, and a function is at its section's
-/// start. rustc's own 16 bytes let a kernel for small sizes spread over a line more. Sixteen placements of the copy kernel
-/// on Zen 5, sizes of the distribution memmove-A: 5.2 ticks a call 0 or 16 bytes into a line, 5.4 at 32, 6.0 (5.3 to 6.8)
-/// at 48. Up to 63 bytes of no-operations come out where it stands: that is for cold paths.
+/// Aligns the start of the function into which it is inlined to a cache line, if each function has its own
+/// section, as rustc arranges for ELF: a section has the alignment of its most aligned item, and the function
+/// is at its start. With rustc's default of 16 bytes, a kernel for small sizes may span one line more.
+/// Sixteen placements of the copy kernel on Zen 5, with the sizes of the distribution memmove-A: 5.2 ticks
+/// per call at 0 or 16 bytes into a line, 5.4 at 32, 6.0 (5.3 to 6.8) at 48. This emits up to 63 bytes of
+/// no-operations, so use it on cold paths only.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn begin_on_a_line() {
-    // SAFETY: no-operation instructions alone.
+    // SAFETY: only no-operation instructions.
     unsafe { core::arch::asm!(".p2align 6", options(nomem, nostack, preserves_flags)) };
 }
 
-/// True if a masked 64-byte access at `address` may be slow: where it would reach into the next page, and at the start
-/// of the address space, where null and the pointer of an empty slice without memory point.
+/// Whether a masked 64-byte access at `address` may be slow: if it would reach into the next page, or is at
+/// the start of the address space, where null and the pointer of an empty slice without memory point.
 ///
-/// The access is right, as inactive lanes never fault, but if the page of one is not mapped, or not yet touched, the
-/// CPU finds that out in microcode: hundreds of cycles. Kernels with masked accesses ask first and take another way.
-/// 4096 is the smallest page of the architecture, so larger ones are covered. An empty buffer needs no branch of its
-/// own then, which would be mispredicted where sizes vary.
+/// The access is correct, because inactive lanes never fault. But if the page of an inactive lane is not
+/// mapped, or not yet touched, the CPU resolves this in microcode, which takes hundreds of cycles. Kernels
+/// with masked accesses check first and use a fallback. 4096 is the smallest page of the architecture, so
+/// larger pages are covered. This also saves a separate branch for empty buffers, which would be mispredicted
+/// if sizes vary.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn is_mask_slow(address: *const u8) -> bool {
     (address.addr() & 4095 > 4096 - 64) | (address.addr() < 64)
 }
 
-/// [`is_mask_slow`] for two addresses, in less code than twice that: a last byte in another page is told by the bit that
-/// pages differ in.
+/// [`is_mask_slow`] for two addresses, in less code than two calls: if the last byte is in another page, the
+/// lowest bit of the page number differs.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn is_mask_slow_at_either(one: *const u8, other: *const u8) -> bool {
@@ -369,27 +373,29 @@ pub(crate) fn is_mask_slow_at_either(one: *const u8, other: *const u8) -> bool {
     (differ & 4096 != 0) | (one < 64) | (other < 64)
 }
 
-/// True if `address` is at the start of the address space, where null and the pointer of an empty slice without memory point: a
-/// masked access there is slow, see [`is_mask_slow`].
+/// Whether `address` is at the start of the address space, where null and the pointer of an empty slice
+/// without memory point: a masked access there is slow; see [`is_mask_slow`].
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn is_in_first_line(address: *const u8) -> bool {
     address.addr() < 64
 }
 
-/// How many bytes before the `len` at each address a masked 64-byte access should begin so as not to be slow: none, or where
-/// it would reach from one of them into the next page, so many that it ends with the data.
+/// How many bytes before each address a masked 64-byte access to its `len` bytes should begin so as not to be
+/// slow: 0, or, if one of them would reach into the next page, the number that makes it end with the data.
 ///
 /// ```text
 ///          data          page end                      data       page end
 /// [ active ][ inactive ......|.. ]   becomes   [ inactive ... ][ active ]  |
 /// ```
 ///
-/// Without a branch, as one is mispredicted wherever buffers lie anywhere: at one address in 64, which took a fifth longer
-/// over all (Zen 5, copies of 1 to 128 bytes: 6.6 ticks with a branch, 4.9 without).
+/// There is no branch, because it would be mispredicted if buffers lie at arbitrary addresses: one address in
+/// 64 took the other path, which cost a fifth of the total time (Zen 5, copies of 1 to 128 bytes: 6.6 ticks
+/// with a branch, 4.9 without).
 ///
-/// Of two accesses, the one that does not reach into the next page may so reach into the page before, where its data lies
-/// within 64 bytes of the start of a page: right, and slow if that page is not there, but that is one pair in thousands.
+/// Of two accesses, the one that does not reach into the next page may thereby reach into the previous one,
+/// if its data lies within 64 bytes of the start of a page. This is correct, and slow only if that page is
+/// not mapped, but it affects one pair in thousands.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn back_from_page_end<const N: usize>(addresses: [*const u8; N], len: usize) -> usize {

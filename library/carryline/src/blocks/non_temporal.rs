@@ -1,12 +1,12 @@
-//! Non-temporal stores: whole lines, with ordinary moves before the first and behind the last, so that no line gets
-//! both kinds.
+//! Non-temporal stores of whole lines, with ordinary moves before the first and after the last, so that no
+//! line gets both kinds.
 //!
-//! A non-temporal store does not read the line that it overwrites and leaves nothing in the caches. It is weakly
-//! ordered: a store that comes later in the program, such as that of a flag, may be seen before it, which no
-//! function but one marked as unfenced may let its caller see. [`fence`] ends that, once for a whole call.
+//! A non-temporal store does not read the line that it overwrites and leaves nothing in the caches. It is
+//! weakly ordered: a later store, such as that of a flag, may become visible before it. Only functions marked
+//! as unfenced may expose this to their callers. [`fence`] restores the order, once per call.
 //!
-//! `clzero` zeroes a line in the same way and, where it was measured (Zen 5), at the same speed; so there is one
-//! instruction here for all vendors.
+//! `clzero` zeroes a line in the same way and, where measured (Zen 5), at the same speed, so the same
+//! instruction is used here for all vendors.
 
 use super::{Block, Fill, LINE_BYTES, Zero, bytes_to_multiple, copy_up_to_64, fill_up_to_64, load};
 use core::arch::x86_64::{
@@ -17,13 +17,13 @@ use core::arch::x86_64::{
 /// A block that can be stored non-temporally.
 ///
 /// # Safety
-/// [`stream`](Stream::stream) stores the block and does nothing else.
+/// [`stream`](Stream::stream) stores the block and has no other effect.
 pub(crate) unsafe trait Stream: Block {
     /// Stores the block non-temporally.
     ///
     /// # Safety
-    /// `to` is valid for writes of `B::BYTES` and a multiple of them; the CPU has the vectors of this width; the
-    /// caller fences.
+    /// `to` is valid for writes of `B::BYTES` and a multiple of them; the CPU has the vectors of this width;
+    /// the caller fences.
     unsafe fn stream(self, to: *mut u8);
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn fence() {
 /// `len >= 64`; `dst` is valid for writes of `len` bytes; the CPU has vectors of `B`.
 #[inline(always)]
 pub(crate) unsafe fn zero_non_temporal<B: Stream>(dst: *mut u8, len: usize) {
-    // SAFETY: a line at least, writable, and the CPU's vectors, by contract.
+    // SAFETY: at least a line, writable, and the CPU's vectors, by contract.
     unsafe { fill_non_temporal::<B>(dst, len, Zero) }
 }
 
@@ -79,8 +79,8 @@ pub(crate) unsafe fn zero_non_temporal<B: Stream>(dst: *mut u8, len: usize) {
 pub(crate) unsafe fn fill_non_temporal<B: Stream>(dst: *mut u8, len: usize, fill: impl Fill) {
     const GROUP_BYTES: usize = 4 * LINE_BYTES;
     let mut at = bytes_to_multiple(dst, LINE_BYTES);
-    // SAFETY: the head is less than a line, of which len has one at least. Lines start at multiples of 64 and end at
-    // or before len; less than a line is left behind them.
+    // SAFETY: the head is less than a line, and len is at least a line. Lines start at multiples of 64 and
+    // end at or before len; less than a line is left after them.
     unsafe {
         fill_up_to_64(dst, at, fill);
         while len - at >= GROUP_BYTES {
@@ -102,20 +102,20 @@ pub(crate) unsafe fn fill_non_temporal<B: Stream>(dst: *mut u8, len: usize, fill
 #[inline(always)]
 unsafe fn fill_line<B: Stream>(to: *mut u8, fill: impl Fill) {
     for block in 0..LINE_BYTES / B::BYTES {
-        // SAFETY: a block of the line, aligned as the line is.
+        // SAFETY: a block of the line, aligned like the line.
         unsafe { fill.block::<B>().stream(to.add(block * B::BYTES)) };
     }
 }
 
-/// How much of a source is brought into the first level before it is stored: reads and stores
-/// then come in bursts, between which memory need not turn around for each line.
+/// The bytes of the source that are brought into the first-level cache before they are stored: reads and
+/// stores then come in bursts, so that memory does not switch between them for each line.
 const BLOCK_BYTES: usize = 1024;
 
-/// Copies with non-temporal stores, unfenced: block by block, of which all lines are first prefetched.
+/// Copies with non-temporal stores, unfenced, block by block. All lines of a block are prefetched first.
 ///
 /// # Safety
-/// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap; the CPU has vectors of
-/// `B`.
+/// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap; the CPU has vectors
+/// of `B`.
 #[inline(always)]
 pub(crate) unsafe fn copy_non_temporal<B: Stream, const READ: bool>(
     dst: *mut u8,
@@ -123,8 +123,8 @@ pub(crate) unsafe fn copy_non_temporal<B: Stream, const READ: bool>(
     len: usize,
 ) {
     let mut at = bytes_to_multiple(dst, LINE_BYTES);
-    // SAFETY: the head is less than a line, of which len has one at least. Blocks and lines start where dst is a
-    // multiple of 64 and end at or before len; less than a line is left behind them.
+    // SAFETY: the head is less than a line, and len is at least a line. Blocks and lines start where dst is a
+    // multiple of 64 and end at or before len; less than a line is left after them.
     unsafe {
         copy_up_to_64(dst, src, at);
         while len - at >= BLOCK_BYTES {
@@ -157,11 +157,12 @@ fn prefetch<const READ: bool>(at: *const u8) {
 }
 
 /// # Safety
-/// `dst` is a multiple of 64 and valid for writes, `src` valid for reads of 64 bytes; the CPU has vectors of `B`.
+/// `dst` is a multiple of 64 and valid for writes, `src` valid for reads of 64 bytes; the CPU has vectors of
+/// `B`.
 #[inline(always)]
 unsafe fn copy_line<B: Stream>(dst: *mut u8, src: *const u8) {
     for block in 0..LINE_BYTES / B::BYTES {
-        // SAFETY: a block of the line, aligned as the line is.
+        // SAFETY: a block of the line, aligned like the line.
         unsafe { load::<B>(src.add(block * B::BYTES)).stream(dst.add(block * B::BYTES)) };
     }
 }

@@ -1,17 +1,19 @@
-//! `rep stosb` and `rep movsb`: microcode that knows how much comes, and need not read lines that it overwrites.
+//! `rep stosb` and `rep movsb`: microcode that knows the total length and need not read the lines it
+//! overwrites.
 
 use super::{Block16, Fill, LINE_BYTES, Zero, copy_head_tail, fill_head_tail};
 use core::arch::asm;
 
-/// `rep stosb`, behind a head that aligns it to a line if it is not: a head where none is needed would read its line.
+/// `rep stosb`, after a head that aligns it to a line if it is unaligned: an unneeded head would read its
+/// line.
 ///
 /// # Safety
 /// `len >= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn fill_rep_stosb(dst: *mut u8, len: usize, fill: impl Fill) {
     let skip = dst.addr().wrapping_neg() & (LINE_BYTES - 1);
-    // SAFETY: the head takes 64 of at least 64 bytes; `rep stosb` starts up to 63 bytes in and ends at len. The
-    // direction flag is clear on entry to every function.
+    // SAFETY: the head takes 64 of at least 64 bytes; `rep stosb` starts up to 63 bytes in and ends at len.
+    // The direction flag is clear on entry to every function.
     unsafe {
         if skip != 0 {
             fill_head_tail::<Block16, 2>(dst, LINE_BYTES, fill);
@@ -32,20 +34,20 @@ pub(crate) unsafe fn fill_rep_stosb(dst: *mut u8, len: usize, fill: impl Fill) {
 /// `len >= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
-    // SAFETY: a line at least, writable, by contract.
+    // SAFETY: at least a line, writable, by contract.
     unsafe { fill_rep_stosb(dst, len, Zero) }
 }
 
-/// `rep movsb`, behind a head that aligns the destination to a line if it is not. On some CPUs it is twenty times slower to
-/// an unaligned destination.
+/// `rep movsb`, after a head that aligns the destination to a line if it is unaligned. On some CPUs, it is
+/// twenty times slower with an unaligned destination.
 ///
 /// # Safety
 /// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
 #[inline(always)]
 pub(crate) unsafe fn copy_rep_movsb(dst: *mut u8, src: *const u8, len: usize) {
     let skip = dst.addr().wrapping_neg() & (LINE_BYTES - 1);
-    // SAFETY: the head takes 64 of at least 64 bytes; `rep movsb` starts up to 63 bytes in and ends at len. The
-    // direction flag is clear on entry to every function.
+    // SAFETY: the head takes 64 of at least 64 bytes; `rep movsb` starts up to 63 bytes in and ends at len.
+    // The direction flag is clear on entry to every function.
     unsafe {
         if skip != 0 {
             copy_head_tail::<Block16, 2>(dst, src, LINE_BYTES);

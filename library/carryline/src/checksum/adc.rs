@@ -1,9 +1,9 @@
-//! The sum by add-with-carry, in two streams.
+//! The sum by add-with-carry, in two independent chains.
 //!
-//! One chain of `adc` takes a cycle per 8 bytes. Two chains over the two halves of each 128 bytes run side by
-//! side, as the CPU renames the carry flag; each ends by adding its carry to itself, so no carry is lost
-//! between them. Written in assembly, as nothing in Rust makes sure that a carry stays in the flag from one
-//! addition to the next.
+//! One chain of `adc` takes a cycle per 8 bytes. Two chains, over the two halves of each 128 bytes, run in
+//! parallel, since the CPU renames the carry flag. Each ends by adding its carry to itself, so that no carry
+//! is lost between them. This is assembly because Rust cannot guarantee that a carry stays in the flag from
+//! one addition to the next.
 
 use super::portable::below_32;
 use super::{fold_64, fold_128};
@@ -14,7 +14,7 @@ use core::arch::asm;
 pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut low = u64::from(seed);
     let mut high = 0;
-    // SAFETY: 128 bytes are read while as many are left, then 32, and the rest is below 32.
+    // SAFETY: 128 bytes are read while at least 128 are left, then 32 at a time; fewer than 32 remain.
     unsafe {
         while len >= 128 {
             low = add_64_bytes(low, data);

@@ -1,11 +1,11 @@
-//! [`Addresses`]: source and destination of a packet, of either version of IP.
+//! [`Addresses`]: the source and destination of an IPv4 or IPv6 packet.
 
 use super::Sum;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Source and destination of a packet, for the pseudo-header.
+/// The source and destination of a packet, for the pseudo-header.
 ///
-/// Made of pairs of addresses or of bytes in packet order:
+/// Convertible from pairs of addresses, or of bytes in packet order:
 ///
 /// ```
 /// use carryline::checksum::Addresses;
@@ -17,22 +17,22 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub enum Addresses {
     /// IPv4.
     V4 {
-        /// The sender's.
+        /// The sender's address.
         src: [u8; 4],
-        /// The receiver's.
+        /// The receiver's address.
         dst: [u8; 4],
     },
     /// IPv6.
     V6 {
-        /// The sender's.
+        /// The sender's address.
         src: [u8; 16],
-        /// The receiver's; with a routing header the last one.
+        /// The receiver's address; with a routing header, the final one.
         dst: [u8; 16],
     },
 }
 
 impl Addresses {
-    /// Source and destination of one IP version; `None` if the versions differ.
+    /// The source and destination if both have the same IP version, otherwise `None`.
     ///
     /// ```
     /// # use carryline::checksum::Addresses;
@@ -53,7 +53,7 @@ impl Addresses {
         }
     }
 
-    /// The pseudo-header's sum; `None` where the length does not fit into it.
+    /// The sum of the pseudo-header; `None` if the length does not fit into it.
     #[inline]
     pub(super) fn pseudo_header(self, protocol: u8, len: usize) -> Option<Sum> {
         match self {

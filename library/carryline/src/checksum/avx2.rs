@@ -1,23 +1,23 @@
-//! The sum by 64-bit additions, 32 bytes at a time; the carries that these lose are counted afterwards.
+//! The sum by 64-bit additions, 32 bytes at a time. The carries that they lose are counted afterwards.
 //!
-//! 2^16 is 1 modulo 65535, so a lane of 64 bits counts as the sum of its four words, and a carry out of its top counts as
-//! one. `vpaddq` has no carry. But how often a lane's sum has passed 2^64 is known once its true upper bits are known
-//! roughly, and these are what the lanes' top words add up to. Of eight vectors a tree of seven `vpavgw` has the mean of the
-//! top words, rounded up by less than 1.5; with `A` the sum of these means over `n` groups, `T` the true sum of a lane and
-//! `S` what is left of it modulo 2^64,
+//! 2^16 is 1 modulo 65535, so a 64-bit lane counts as the sum of its four words, and a carry out of its top
+//! counts as one. `vpaddq` has no carry. But the number of times that a lane's sum has passed 2^64 follows
+//! from an approximation of the upper bits of the true sum, and these are the sum of the lane's top words. A
+//! tree of seven `vpavgw` gives the mean of the top words of eight vectors, rounded up by less than 1.5. With
+//! `A` the sum of these means over `n` groups, `T` the true sum of a lane and `S` that sum modulo 2^64,
 //!
 //! ```text
 //! -8 n < 8 A - (T >> 48) < 12 n,     T >> 48 = (carries << 16) + (S >> 48)
 //! carries = (8 A - (S >> 48) + 2^15) >> 16     exactly, as long as 12 n is below 2^15
 //! ```
 //!
-//! That is 17 operations for eight vectors, where multiplying words by one and adding takes 24. Up to 128 bytes halves of 32
-//! bits are added instead, which lose nothing.
+//! This takes 17 operations for eight vectors; multiplying words by one and adding takes 24. Up to 128 bytes,
+//! 32-bit halves are added instead, which lose no carry.
 //!
-//! Where sizes vary, a mispredicted branch costs more than vectors that add nothing. So the length selects one of five ways,
-//! and within each no branch depends on it, but for the number of whole groups: up to 64 bytes loads are masked by 32 bits, and
-//! the last 0 to 3 bytes come out of one 32-bit load that ends with the data; above, the last vectors end with the data, and
-//! what was added before is taken out of them.
+//! If sizes vary, a mispredicted branch costs more than vectors that add nothing. So the length selects one
+//! of five paths, and within each no branch depends on it except for the number of whole groups. Up to 64
+//! bytes, loads are masked by 32 bits, and the last 0 to 3 bytes come from one 32-bit load that ends with the
+//! data. Above, the last vectors end with the data, and the bytes already added are masked out.
 
 use super::{adc, fold_64};
 use crate::blocks::{begin_on_a_line, bytes_to_multiple, is_mask_slow, load, store};
@@ -28,14 +28,15 @@ use core::arch::x86_64::{
     _mm256_srli_epi64, _mm256_sub_epi64,
 };
 
-/// Bytes of a group: eight vectors.
+/// The bytes of a group: eight vectors.
 const GROUP_BYTES: usize = 8 * 32;
 
-/// Bytes summed before the carries are counted, with at most one group more behind them. The bound above allows 2730 groups;
-/// these are 512.
+/// The bytes summed before the carries are counted; at most one more group follows them. The bound above
+/// allows 2730 groups; these are 512.
 pub(crate) const BLOCK_BYTES: usize = 512 * GROUP_BYTES;
 
-/// 16 lanes of 32 bits that are active, and 16 that are not: from lane 16 - n on, the first n of 16 lanes are active.
+/// 16 active 32-bit lanes, then 16 inactive ones: starting at lane 16 - n, the first n of 16 lanes are
+/// active.
 static LANES: [u32; 32] = {
     let mut lanes = [0; 32];
     let mut i = 0;
@@ -46,8 +47,8 @@ static LANES: [u32; 32] = {
     lanes
 };
 
-/// From byte 2 * [`GROUP_BYTES`] - n on, the first n bytes of a vector are selected; from byte n on, the last n bytes of a
-/// group.
+/// Starting at byte 2 * [`GROUP_BYTES`] - n, the first n bytes of a vector are selected; starting at byte n,
+/// the last n bytes of a group.
 static SELECTED: Selected = Selected({
     let mut bytes = [0; 2 * GROUP_BYTES + 32];
     let mut i = GROUP_BYTES;
@@ -58,17 +59,18 @@ static SELECTED: Selected = Selected({
     bytes
 });
 
-/// Aligned, so that as few loads as can be cross a line.
+/// Aligned, so that as few loads as possible cross a cache line.
 #[repr(align(64))]
 struct Selected([u8; 2 * GROUP_BYTES + 32]);
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`partial_raw`](super::partial_raw).
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: len is in the bounds that each function asks for; masked loads do not reach into the next page.
+    // SAFETY: len is within the bounds that each function requires; masked loads do not reach into the next
+    // page.
     unsafe {
         match len {
             ..4 => fold_64(u64::from(seed) + below_4(data, len)),
@@ -82,14 +84,15 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     }
 }
 
-/// The part of the ladder above 64 bytes, and with `COPY` a copy to `dst`.
+/// Selects the code above 64 bytes; with `COPY`, also copies to `dst`.
 ///
 /// # Safety
-/// The CPU has AVX2; `len > 64`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes; no overlap.
+/// The CPU has AVX2; `len > 64`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes;
+/// no overlap.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: len is in the bounds that each function asks for; otherwise the same contract.
+    // SAFETY: len is within the bounds that each function requires; otherwise the same contract.
     unsafe {
         match len {
             ..=128 => up_to_128::<COPY>(dst, src, len, seed),
@@ -101,8 +104,8 @@ pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, le
     }
 }
 
-/// The sum of 0 to 3 bytes: the bytes, each in its place of a little-endian word. The first is in the places of the others too
-/// where it is all there is, and the middle one is the last of two.
+/// The sum of 0 to 3 bytes, each shifted to its place in a little-endian word. For one byte, all three loads
+/// read it at place 0; for two bytes, the middle one is the last.
 ///
 /// # Safety
 /// `len < 4`; `data` is valid for reads of `len` bytes.
@@ -111,7 +114,7 @@ unsafe fn below_4(data: *const u8, len: usize) -> u64 {
     if len == 0 {
         return 0;
     }
-    // SAFETY: len is at least 1, so that all three are within the data.
+    // SAFETY: len is at least 1, so all three are within the data.
     let [first, middle, last] = unsafe { [0, len / 2, len - 1].map(|at| u64::from(data.add(at).read())) };
     first | middle << (8 * (len / 2)) | last << (8 * (len - 1))
 }
@@ -121,7 +124,7 @@ unsafe fn below_4(data: *const u8, len: usize) -> u64 {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first len / 4 of 16 lanes are active, at most 16 lanes of the table before them.
+    // SAFETY: the first len / 4 of 16 lanes are active; at most 16 lanes of the table precede them.
     let sums = unsafe {
         let lanes = LANES.as_ptr().add(16 - len / 4);
         let first = _mm256_maskload_epi32(data.cast(), load(lanes.cast()));
@@ -132,7 +135,7 @@ unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     fold_64(u64::from(seed) + add_lanes(sums) + unsafe { last_bytes(data, len) })
 }
 
-/// Moves a vector to the copy, if there is one, and hands it out.
+/// Loads a vector, and with `COPY` stores it to the copy.
 ///
 /// # Safety
 /// The CPU has AVX2; `src` is valid for reads and, with `COPY`, `dst` for writes of 32 bytes.
@@ -149,11 +152,11 @@ unsafe fn take<const COPY: bool>(dst: *mut u8, src: *const u8) -> __m256i {
     }
 }
 
-/// Where the vectors of a group begin.
+/// The offsets of the vectors of a group.
 const GROUP: [usize; 8] = [0, 32, 64, 96, 128, 160, 192, 224];
 
-/// Vectors that end with the data, or one byte before its end, with zeros for the bytes that have been added before. They begin
-/// an even number of bytes behind these, so that the words stay whole.
+/// Vectors that end with the data, or one byte before its end, with the bytes already added set to zero. They
+/// begin an even number of bytes after these, so that words stay whole.
 #[derive(Clone, Copy)]
 struct Last {
     dst: *mut u8,
@@ -162,29 +165,30 @@ struct Last {
 }
 
 impl Last {
-    /// The last `bytes` up to `end`, of which the last `keep` are to be added.
+    /// The last `bytes` up to `end`, the last `keep` of which are to be added.
     ///
     /// # Safety
-    /// `keep <= bytes <= end` and `bytes` is at most [`GROUP_BYTES`]; `src` is valid for reads and `dst`, if there is a copy, for
-    /// writes of `end` bytes.
+    /// `keep <= bytes <= end` and `bytes` is at most [`GROUP_BYTES`]; `src` is valid for reads and `dst`, if
+    /// there is a copy, for writes of `end` bytes.
     #[inline(always)]
     unsafe fn new(dst: *mut u8, src: *const u8, end: usize, bytes: usize, keep: usize) -> Last {
         let start = end - bytes;
-        // SAFETY: the places are within the data, or at its end, and within the table.
+        // SAFETY: the pointers are within or at the end of the data, and within the table.
         unsafe {
             let selected = SELECTED.0.as_ptr().add(GROUP_BYTES - bytes + keep);
             Last { dst: dst.wrapping_add(start), src: src.add(start), selected }
         }
     }
 
-    /// The vector `at` bytes behind the first.
+    /// The vector `at` bytes after the first.
     ///
     /// # Safety
-    /// The CPU has AVX2; `at` is at most `bytes` - 32; with `COPY` there is a copy; otherwise as [`Last::new`].
+    /// The CPU has AVX2; `at` is at most `bytes` - 32; with `COPY` there is a copy; otherwise as
+    /// [`Last::new`].
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn take<const COPY: bool>(self, at: usize) -> __m256i {
-        // SAFETY: the vector ends at or before `end`, and of the table at or before 2 * GROUP_BYTES.
+        // SAFETY: the vector ends at or before `end`, and in the table at or before 2 * GROUP_BYTES.
         unsafe {
             let vector = take::<COPY>(self.dst.wrapping_add(at), self.src.add(at));
             _mm256_and_si256(vector, load(self.selected.add(at)))
@@ -192,14 +196,14 @@ impl Last {
     }
 }
 
-/// The sum of four vectors; as [`up_to_512`].
+/// The sum of four vectors; see [`up_to_512`].
 ///
 /// # Safety
 /// The CPU has AVX2; `64 <= len <= 128`; otherwise as [`above_64`].
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn up_to_128<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 64 bytes are there, hence an even number of at least as many.
+    // SAFETY: the data has at least 64 bytes, hence an even number of at least 64.
     unsafe {
         let behind = Last::new(dst, src, len & !1, 64, (len & !1) - 64);
         let [a, b] = [0, 32].map(|at| take::<COPY>(dst.wrapping_add(at), src.add(at)));
@@ -211,14 +215,14 @@ unsafe fn up_to_128<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
     }
 }
 
-/// The sum of a group; as [`up_to_512`].
+/// The sum of a group; see [`up_to_512`].
 ///
 /// # Safety
 /// The CPU has AVX2; `128 <= len <= 256`; otherwise as [`above_64`].
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn up_to_256<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 128 bytes are there, hence an even number of at least as many.
+    // SAFETY: the data has at least 128 bytes, hence an even number of at least 128.
     unsafe {
         let behind = Last::new(dst, src, len & !1, 128, (len & !1) - 128);
         let [a, b, c, d] = [0, 32, 64, 96].map(|at| take::<COPY>(dst.wrapping_add(at), src.add(at)));
@@ -230,15 +234,16 @@ unsafe fn up_to_256<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
     }
 }
 
-/// The sum of two groups whatever the length, one that begins with the data and one that ends with it; of that, only the bytes
-/// count that the first has not:
+/// The sum of two groups for every length, one that begins with the data and one that ends with it. Of the
+/// second, only the bytes that are not in the first are added:
 ///
 /// ```text
 /// len 400:  [       0 .. 256       ]
 ///                144 [             256 .. 400 ]
 /// ```
 ///
-/// Words keep their places, as both begin at even distances; the last byte of an odd length is added by itself.
+/// Words keep their positions, because both groups begin at even offsets; the last byte of an odd length is
+/// added separately.
 ///
 /// # Safety
 /// The CPU has AVX2; `256 <= len <= 512`; otherwise as [`above_64`].
@@ -246,7 +251,7 @@ unsafe fn up_to_256<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 #[target_feature(enable = "avx2")]
 unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let mut sums = Sums::new();
-    // SAFETY: the first 256 bytes are there, hence an even number of at least as many.
+    // SAFETY: the data has at least 256 bytes, hence an even number of at least 256.
     unsafe {
         let behind = Last::new(dst, src, len & !1, GROUP_BYTES, (len & !1) - GROUP_BYTES);
         sums.add(GROUP.map(|at| take::<COPY>(dst.wrapping_add(at), src.add(at))));
@@ -256,22 +261,22 @@ unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
     }
 }
 
-/// The last byte where `odd` is 1, and 0 where it is 0.
+/// The last byte if `odd` is 1, or 0 if it is 0.
 ///
 /// # Safety
 /// `len > 0`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes.
 #[inline(always)]
 unsafe fn take_byte<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, odd: usize) -> u64 {
-    // SAFETY: the last byte, by contract.
+    // SAFETY: the last byte, readable by contract.
     let byte = unsafe { src.add(len - 1).read() };
     if COPY {
-        // SAFETY: the same place of the copy.
+        // SAFETY: the same position in the copy.
         unsafe { dst.add(len - 1).write(byte) };
     }
     u64::from(byte) * odd as u64
 }
 
-/// The last 0 to 3 bytes, those behind the last whole 32 bits, as the low bytes of a word.
+/// The last 0 to 3 bytes, those after the last whole 32 bits, as the low bytes of a word.
 ///
 /// # Safety
 /// `len >= 4`; `data` is valid for reads of `len` bytes.
@@ -282,7 +287,7 @@ unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
     last >> (32 - 8 * (len % 4))
 }
 
-/// More than 512 bytes, out of the way: inlined, its registers would be saved at every call.
+/// More than 512 bytes. Not inlined: its registers would be saved at every call.
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 512`; `data` is valid for reads of `len` bytes.
@@ -293,8 +298,8 @@ unsafe extern "C" fn sum_long(data: *const u8, len: usize, seed: u32) -> u32 {
     unsafe { walk::<false>(core::ptr::null_mut(), data, len, seed) }
 }
 
-/// The sum of more than 256 bytes, and with `COPY` a copy of them to `dst`. Groups are aligned: of the source, or of what is
-/// stored.
+/// The sum of more than 256 bytes; with `COPY`, also copies them to `dst`. Groups are aligned in the source,
+/// or in the destination if there is one.
 ///
 /// ```text
 /// [ head ]
@@ -302,19 +307,21 @@ unsafe extern "C" fn sum_long(data: *const u8, len: usize, seed: u32) -> u32 {
 ///                      [   tail    ]b
 /// ```
 ///
-/// Of the head only the bytes before the first group are added, of the tail, a group that ends with the data, those behind the
-/// last; it is cut at an even number of them, and an odd last byte is added by itself. No branch depends on how many they are.
-/// Where an odd number of bytes comes before the groups, every word of these is a byte late, and what is summed from there on
-/// comes out with its bytes swapped: 256 times too much, or too little, which is the same modulo 65535 as 256^2 = 65536 is 1.
-/// Multiplied by 256 it is right again.
+/// Of the head, only the bytes before the first group are added. The tail is a group that ends with the data,
+/// of which only the bytes after the last group are added; it covers an even number of them, and an odd last
+/// byte is added separately. No branch depends on these numbers.
+/// If an odd number of bytes precedes the groups, every word of the groups is shifted by one byte, and their
+/// sum has its bytes swapped: it is 256 times too large or too small, which is the same modulo 65535, as
+/// 256^2 = 65536 is 1. Multiplying by 256 corrects it.
 ///
 /// # Safety
-/// The CPU has AVX2; `len > 288`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes; no overlap.
+/// The CPU has AVX2; `len > 288`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes;
+/// no overlap.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let before = bytes_to_multiple(if COPY { dst } else { src }, 32);
-    // SAFETY: the first 32 bytes. `before` is below 32, so that 32 bytes of the table are there.
+    // SAFETY: the data has the first 32 bytes. `before` is below 32, so 32 bytes of the table follow.
     let head = unsafe {
         let selected = load(SELECTED.0.as_ptr().add(2 * GROUP_BYTES - before));
         _mm256_and_si256(take::<COPY>(dst, src), selected)
@@ -338,12 +345,13 @@ unsafe fn walk<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed:
         if groups_left == 0 {
             break;
         }
-        // Both are below 2^35 again.
+        // Both are now below 2^35.
         body = _mm256_add_epi64(halves(body), sums.lanes());
         sums = Sums::new();
     }
     let left = len - at;
-    // SAFETY: what is left is less than a group, and an even number of at least a group's bytes is there. The last byte is.
+    // SAFETY: less than a group is left, and the data has an even number of bytes, at least a group, that
+    // ends there; it has a last byte.
     let odd_byte = unsafe {
         let odd = left & 1;
         let behind = Last::new(dst, src, len - odd, GROUP_BYTES, left - odd);
@@ -384,7 +392,8 @@ impl Sums {
         self.tops = _mm256_add_epi64(self.tops, _mm256_srli_epi64::<48>(mean));
     }
 
-    /// What was added, carries included, as lanes below 2^34. At most [`BLOCK_BYTES`] and a group may have been added.
+    /// The total added so far, carries included, as lanes below 2^34. At most [`BLOCK_BYTES`] and one group
+    /// may have been added.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn lanes(&self) -> __m256i {
@@ -396,7 +405,7 @@ impl Sums {
     }
 }
 
-/// In each lane of 64 bits the sum of its halves, below 2^33.
+/// The sum of the halves of each 64-bit lane, below 2^33.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn halves(vector: __m256i) -> __m256i {

@@ -5,13 +5,15 @@
 use super::avx2::{above_64, partial};
 use crate::blocks::begin_on_a_line;
 
-/// The ladder. Up to 64 bytes the copy and the sum are a few instructions each, and loads that both make cost nothing.
+/// Selects the code by length. Up to 64 bytes, the copy and the sum are a few instructions each, and loading
+/// twice costs nothing.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract; len is what `above_64` asks for.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract; len is what
+    // `above_64` requires.
     unsafe {
         match len {
             ..=64 => {

@@ -1,14 +1,15 @@
 //! The sum by dot products of signed words, 64 bytes at a time.
 //!
-//! `vpdpwssd` multiplies 32 signed words, adds neighbours and adds that to 16 sums of 32 bits: with factors of
-//! one, all the adding in one instruction. Words are unsigned, so 0x8000 is xored into each, which takes 32768
-//! from it as a signed number; 32768 per lane is given back at the end. A lane that a mask left zero becomes
-//! -32768 like any other zero, so the amount depends on the number of vectors alone and the sum is exact.
+//! `vpdpwssd` multiplies 32 signed words, adds neighbours, and adds the results to 16 sums of 32 bits: with
+//! factors of one, all additions in one instruction. The words are unsigned, so each is xored with 0x8000,
+//! which as a signed number subtracts 32768; the total is corrected at the end. A lane that a mask left zero
+//! becomes -32768 like any other zero, so the correction depends only on the number of vectors, and the sum
+//! is exact.
 //!
-//! The ladder: up to 64 bytes one masked load; up to 256 four, three of them masked, whatever the length, as a
-//! mispredicted branch costs more than they do; above, whole lines, aligned, the first and the last under a mask.
-//! Inactive lanes then lie in a line that holds data too, so they never meet an inaccessible page. Up to
-//! [`FEW_LINES_UP_TO_BYTES`] the lines are unrolled and entered by a jump, above they are a loop.
+//! Up to 64 bytes, one masked load. Up to 256, four loads for every length, three of them masked, because a
+//! mispredicted branch costs more. Above, aligned whole lines, the first and the last masked: inactive lanes
+//! then lie in a line that also holds data, so they never touch an inaccessible page. Up to
+//! [`FEW_LINES_UP_TO_BYTES`], the lines are unrolled code entered by a jump; above, they are a loop.
 
 use super::fold_64;
 use crate::blocks::{back_from_page_end, begin_on_a_line, is_in_first_line, load};
@@ -23,35 +24,36 @@ use core::arch::x86_64::{
     _mm512_setzero_si512, _mm512_xor_si512,
 };
 
-/// What xoring 0x8000 takes from the 32 words of one vector.
+/// The amount that xoring 0x8000 subtracts from the 32 words of one vector.
 pub(super) const BIAS_PER_VECTOR: u64 = 32 * 0x8000;
 
-/// Bytes summed before the 32-bit sums are emptied. Zeros drive them down fastest, by [`BIAS_PER_VECTOR`] per
-/// vector for all lanes together; 2048 vectors of these reach -2^31, which just fits. A block of 2047 lines
-/// touches one more where it is not aligned.
+/// The bytes summed before the 32-bit sums are emptied. Zeros lower them fastest, by [`BIAS_PER_VECTOR`] per
+/// vector over all lanes; 2048 such vectors reach -2^31, which just fits. An unaligned block of 2047 lines
+/// touches 2048.
 pub(crate) const BLOCK_BYTES: usize = 2047 * 64;
 
-/// Up to so many lines are added without a loop.
+/// The most lines that are added without a loop.
 pub(super) const FEW_LINES: usize = 24;
 
-/// Up to here no more than [`FEW_LINES`] are whole, wherever the data begins; a packet on Ethernet has 1500 bytes.
+/// Data up to this length has at most [`FEW_LINES`] whole lines at any address; an Ethernet packet has 1500
+/// bytes.
 const FEW_LINES_UP_TO_BYTES: usize = FEW_LINES * 64;
 
-/// What [`walk`] does with the whole lines.
+/// How [`walk`] adds the whole lines.
 const FEW: u8 = 0;
 /// See [`FEW`].
 const MANY: u8 = 1;
 /// See [`FEW`].
 const MANY_PREFETCHED: u8 = 2;
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
 /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as [`partial_raw`](super::partial_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: len is in the bounds that each function asks for, and valid for reads by contract.
+    // SAFETY: len is within the bounds that each function requires, and valid for reads by contract.
     unsafe {
         match len {
             ..=64 if !is_in_first_line(data) => up_to_64(data, len, seed),
@@ -74,15 +76,15 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
 unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     let back = back_from_page_end([data], len);
     let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
-    // SAFETY: the active lanes are the whole of the data: the first `len`, or if `back` is not 0, hence 64 - len, the last; with
-    // `len` 0 none.
+    // SAFETY: the active lanes are exactly the data: the first `len`, or the last if `back` is not 0, hence
+    // 64 - len; none if `len` is 0.
     let sums = unsafe { add_words(bias(1), load_masked(data.wrapping_sub(back), mask)) };
-    // With an odd number of bytes before them, all words are a byte late, as in `walk`.
+    // After an odd number of bytes, all words are shifted by one byte, as in `walk`.
     fold_64(u64::from(seed) + (total(sums) << ((back & 1) * 8)))
 }
 
-/// For each lane of the second to the fourth vector of [`up_to_256`], what the last even length less one must reach for the
-/// lane to be new: 64 * vector + 63 - lane.
+/// For each lane of the second to fourth vectors of [`up_to_256`], the least value of the last even length
+/// less one for which the lane is new: 64 * vector + 63 - lane.
 static BEFORE_END: BeforeEnd = BeforeEnd({
     let mut bytes = [[0; 64]; 3];
     let mut i = 0;
@@ -97,8 +99,8 @@ static BEFORE_END: BeforeEnd = BeforeEnd({
 #[repr(align(64))]
 struct BeforeEnd([[u8; 64]; 3]);
 
-/// Four vectors whatever the length. Where the data ends before the end of a vector, the vector ends with the data, and
-/// only the lanes count that no vector before it has:
+/// Four vectors for every length. If the data ends before the end of a vector, the vector ends with the data,
+/// and only the lanes that are in no earlier vector are added:
 ///
 /// ```text
 /// len 150:  [ 0 .. 64 ][ 64 .. 128 ]
@@ -106,8 +108,8 @@ struct BeforeEnd([[u8; 64]; 3]);
 ///                         86             [] 150
 /// ```
 ///
-/// So no vector reaches out of the data, whatever page comes behind. Words keep their places, as vectors begin at even
-/// distances; the last byte of an odd length is added by itself.
+/// No vector reaches out of the data, whatever page follows. Words keep their positions, because vectors
+/// begin at even offsets; the last byte of an odd length is added separately.
 ///
 /// # Safety
 /// The features of [`partial`]; `64 <= len <= 256`; `data` is valid for reads of `len` bytes.
@@ -116,8 +118,8 @@ struct BeforeEnd([[u8; 64]; 3]);
 unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
     let even = len & !1;
     let last = _mm512_set1_epi8((even - 1) as i8);
-    // SAFETY: a vector begins at `even` - 64 at the latest, hence ends within the data. The table has three vectors. The
-    // last byte is there.
+    // SAFETY: each vector begins at `even` - 64 or before, hence ends within the data. The table has three
+    // vectors. The last byte exists.
     unsafe {
         let line = |vector: usize| {
             let is_new = _mm512_cmple_epu8_mask(load(BEFORE_END.0[vector - 1].as_ptr()), last);
@@ -130,7 +132,7 @@ unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
     }
 }
 
-/// Sums that the bias of so many vectors makes right: no lane is below zero once these have been added.
+/// Initial sums that correct the bias of `vectors` vectors: no lane is below zero after these are added.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(super) fn bias(vectors: i32) -> __m512i {
@@ -143,12 +145,12 @@ pub(super) fn bias(vectors: i32) -> __m512i {
 pub(super) fn total(sums: __m512i) -> u64 {
     let half = _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums));
     let quarter = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half));
-    // Four lanes added make less than 2^31, eight less than 2^32: none carries into the one above it.
+    // The sum of four lanes is below 2^31, of eight below 2^32: neither carries into the lane above.
     let pair = (_mm_cvtsi128_si64(quarter) + _mm_extract_epi64::<1>(quarter)) as u64;
     (pair & u64::from(u32::MAX)) + (pair >> 32)
 }
 
-/// Any length, block by block.
+/// Data of any length, block by block.
 ///
 /// # Safety
 /// The features of [`partial`]; `len > 0`; `data` is valid for reads of `len` bytes.
@@ -157,8 +159,8 @@ pub(super) fn total(sums: __m512i) -> u64 {
 unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let ahead = if len < SUM_PREFETCH_LEAST_BYTES { NO_PREFETCH } else { prefetch_ahead(len) };
     let mut sum = u64::from(seed);
-    // SAFETY: a block is taken while at least as much is left; a block has an even length, so that words keep
-    // their places. A rest of 0 is not summed.
+    // SAFETY: a block is taken while at least a block is left. Blocks have an even length, so that words keep
+    // their positions. A rest of 0 bytes is not summed.
     unsafe {
         while len > 0 {
             let bytes = len.min(BLOCK_BYTES);
@@ -167,7 +169,7 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
                 _ if ahead == NO_PREFETCH => walk::<MANY>(data, bytes, ahead),
                 _ => walk::<MANY_PREFETCHED>(data, bytes, ahead),
             };
-            // A block is below 2^41, the folded sum before it below 2^32.
+            // A block is below 2^41, and the folded sum before it below 2^32.
             sum = u64::from(fold_64(sum + block));
             data = data.add(bytes);
             len -= bytes;
@@ -176,39 +178,39 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
     sum as u32
 }
 
-/// How far ahead of the loads lines are asked for in a sum of so many bytes: not at all where they are expected in the
-/// second-level cache, as prefetching only costs there. Out of the way, so that shorter sums look at no decision.
+/// How far ahead of the loads a sum of `len` bytes prefetches: not at all if the lines are expected in the
+/// second-level cache, where prefetching only costs. Not inlined, so that shorter sums read no decision.
 #[cold]
 #[inline(never)]
 extern "C" fn prefetch_ahead(len: usize) -> usize {
     if len < decided(Decision::SumPrefetch) { NO_PREFETCH } else { decided(Decision::SumPrefetchAhead) }
 }
 
-/// The distance of sums that do not prefetch.
+/// The distance for sums that do not prefetch.
 const NO_PREFETCH: usize = 0;
 
-/// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, below 2^41, by aligned lines.
+/// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, by aligned lines; below 2^41.
 ///
-/// At an odd address every word is a byte late in its line, so the sum comes out with its bytes swapped: 256
-/// times too much, or too little, which is the same modulo 65535 as 256^2 = 65536 is 1. Multiplied by 256 it is
-/// right again.
+/// At an odd address, every word is shifted by one byte within its line, so the sum has its bytes swapped: it
+/// is 256 times too large or too small, which is the same modulo 65535, as 256^2 = 65536 is 1. Multiplying by
+/// 256 corrects it.
 ///
-/// Data that begins with a line needs no mask there. All other offsets run the same instructions, so that
-/// packets of one size are predicted wherever they begin: as many lines are added as the data could touch, and
-/// where it touches one less, none of the bytes of the last.
+/// Data that begins at a line needs no mask there. All other offsets execute the same instructions, so that
+/// branches are predicted for packets of one size wherever they begin: the largest number of lines that the
+/// data can touch is added, and if it touches one less, the last has no active lane.
 ///
 /// # Safety
-/// The features of [`partial`]; `256 < len <= BLOCK_BYTES`, or `FEW_LINES_UP_TO_BYTES` with `FEW`; `data` is valid
-/// for reads of `len` bytes.
+/// The features of [`partial`]; `256 < len <= BLOCK_BYTES`, or `FEW_LINES_UP_TO_BYTES` with `FEW`; `data` is
+/// valid for reads of `len` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u64 {
     let offset = data.addr() & 63;
     let zero = _mm512_setzero_si512();
-    // SAFETY: with no offset, whole lines end before len, and behind them 1 to 64 lanes up to len are active.
-    // Otherwise the masks leave active the lanes from `data` on in the first line, and up to data + len in the
-    // last two, if the data reaches into both; if not, `last_line` is the one it ends in and no lane of it is
-    // active the second time. The lines between hold data only.
+    // SAFETY: with no offset, whole lines end before len, and the 1 to 64 lanes that follow up to len are
+    // active. Otherwise the masks leave active the lanes of the first line from `data` on, and those up to
+    // data + len in the last two lines if the data reaches into both; if not, `last_line` is the one that it
+    // ends in, and no lane of it is active the second time. The lines between hold only data.
     unsafe {
         let (parts, lines, count, vectors) = if offset == 0 {
             let whole = (len - 1) / 64;
@@ -218,7 +220,7 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u6
             let first_line = data.wrapping_sub(offset);
             // 64k + 1 to 64k + 64 bytes, at an offset of 1 to 63, touch k + 1 or k + 2 lines.
             let touched = (len + 126) / 64;
-            // From the start of the last line but one that could be touched to the end of the data: 1 to 128.
+            // From the start of the last but one line that could be touched to the end of the data: 1 to 128.
             let in_last_two = offset + len - (touched - 2) * 64;
             let last_byte = data.wrapping_add(len - 1);
             let last_line = last_byte.wrapping_sub(last_byte.addr() & 63);
@@ -238,8 +240,8 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u6
     }
 }
 
-/// The sum of 1 to 256 bytes at any address, below 2^41, by aligned lines: inactive lanes lie in lines that hold
-/// data too. As for odd addresses, see [`walk`].
+/// The sum of 1 to 256 bytes at any address, by aligned lines; below 2^41. Inactive lanes lie in lines that
+/// also hold data. For odd addresses, see [`walk`].
 ///
 /// # Safety
 /// The features of [`partial`]; `0 < len <= 256`; `data` is valid for reads of `len` bytes.
@@ -253,8 +255,8 @@ unsafe extern "C" fn up_to_256_by_lines(data: *const u8, len: usize) -> u64 {
     let first_mask = u64::MAX << offset;
     let last_mask = u64::MAX >> ((offset + len).wrapping_neg() & 63);
 
-    // SAFETY: the masks leave active the lanes from `data` on in the first line and up to data + len in the
-    // last. The lines between, at most three, hold data only.
+    // SAFETY: the masks leave active the lanes of the first line from `data` on, and those of the last up to
+    // data + len. The lines between, at most three, hold only data.
     let sums = unsafe {
         if count == 1 {
             words(load_masked(first_line, first_mask & last_mask))
@@ -267,10 +269,10 @@ unsafe extern "C" fn up_to_256_by_lines(data: *const u8, len: usize) -> u64 {
     unbiased(sums, count as u64) << ((offset & 1) * 8)
 }
 
-/// Jumps to where as many lines are left to be added as are wanted; see [`few_lines`].
+/// Jumps into the unrolled code such that the requested number of lines is added; see [`few_lines`].
 ///
-/// A line takes 13 bytes of code. `rax` is where the data ends, and lines are counted from there, so that none has
-/// the shorter encoding of a zero offset.
+/// A line takes 13 bytes of code. `rax` points to the end of the data, and lines are counted back from there,
+/// so that none has the shorter encoding of a zero offset.
 macro_rules! jump_into_lines {
     (@line $sum:literal, $words:literal, $n:literal) => {
         concat!(
@@ -304,8 +306,8 @@ macro_rules! jump_into_lines {
     };
 }
 
-/// Adds at most [`FEW_LINES`] lines to the sums, and these together. Where sizes vary, one branch is
-/// mispredicted: the jump to where as many lines are left as there are.
+/// Adds at most [`FEW_LINES`] lines to the sums, and then the sums together. If sizes vary, one branch is
+/// mispredicted: the jump into the unrolled code.
 ///
 /// ```text
 /// count = 3:                                       jump here
@@ -313,7 +315,7 @@ macro_rules! jump_into_lines {
 /// 24th from the end, 23rd from the end, .. 4th from the end, 3rd, 2nd, last
 /// ```
 ///
-/// Four sums are enough: while they wait for each other, the CPU is already at the next call.
+/// Four sums are enough: while their dependency chains finish, the CPU already executes the next call.
 ///
 /// # Safety
 /// The features of [`partial`]; `count <= FEW_LINES`; `data` is valid for reads of `count` lines.
@@ -325,9 +327,9 @@ pub(super) unsafe fn few_lines(
     count: usize,
 ) -> __m512i {
     let mut d = _mm512_setzero_si512();
-    // SAFETY: the jump goes 13 bytes for each line to be added back from the end, hence to the start of a line's
-    // code and within it, as count is at most the number of lines there. Only the named registers are changed,
-    // and no memory.
+    // SAFETY: the jump goes back 13 bytes for each line to be added, hence to the start of a line's code, and
+    // stays within it, because count is at most the number of lines there. Only the named registers are
+    // changed, and no memory.
     unsafe {
         jump_into_lines!(data, count, a, b, c, d;
             "a", 16, 24; "b", 17, 23; "c", 18, 22; "d", 19, 21; "a", 16, 20; "b", 17, 19; "c", 18, 18; "d", 19, 17;
@@ -338,8 +340,8 @@ pub(super) unsafe fn few_lines(
     _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
 }
 
-/// Adds more than eight lines to the sums, and these together: eight at a time, each prefetched `ahead` bytes
-/// before it is loaded if `PREFETCH`, and the rest as [`few_lines`].
+/// Adds more than eight lines to the sums, and then the sums together: eight lines at a time, each prefetched
+/// `ahead` bytes before it is loaded if `PREFETCH`, and the rest as in [`few_lines`].
 ///
 /// # Safety
 /// The features of [`partial`]; `data` is valid for reads of `count` lines.
@@ -351,10 +353,10 @@ unsafe fn many_lines<const PREFETCH: bool>(
     mut count: usize,
     ahead: usize,
 ) -> __m512i {
-    // Eight sums keep the CPU busy: up to two dot products start in a cycle, and each takes four or five.
+    // Eight sums keep the CPU busy: up to two dot products start per cycle, and each takes four or five.
     let mut sums = [_mm512_setzero_si512(); 8];
     [sums[0], sums[1], sums[2]] = [a, b, c];
-    // SAFETY: eight lines are read while more are left; a prefetch reads nothing.
+    // SAFETY: eight lines are read while more than eight are left; a prefetch reads nothing.
     unsafe {
         while count > 8 {
             for (lane, sum) in sums.iter_mut().enumerate() {
@@ -379,19 +381,19 @@ unsafe fn many_lines<const PREFETCH: bool>(
     _mm512_add_epi32(low, high)
 }
 
-/// The first `count` bytes, at most 255, of the vector at `data`; zero in the other lanes.
+/// The first `count` bytes (at most 255) of the vector at `data`; zero in the other lanes.
 ///
 /// # Safety
-/// The features of [`partial`]; `data` is valid for reads of `count` bytes, or of 64 if that is less.
+/// The features of [`partial`]; `data` is valid for reads of `count` bytes, at most 64.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(super) unsafe fn load_first(data: *const u8, count: usize) -> __m512i {
-    // SAFETY: the active lanes are the first `count`, by contract there.
+    // SAFETY: the active lanes are the first `count`, readable by contract.
     unsafe { load_masked(data, _bzhi_u64(u64::MAX, count as u32)) }
 }
 
 /// # Safety
-/// The features of [`partial`]; `data` is valid for reads at the lanes that the mask makes active.
+/// The features of [`partial`]; `data` is valid for reads at the lanes that the mask activates.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(super) unsafe fn load_masked(data: *const u8, mask: u64) -> __m512i {
@@ -399,21 +401,21 @@ pub(super) unsafe fn load_masked(data: *const u8, mask: u64) -> __m512i {
     unsafe { _mm512_maskz_loadu_epi8(mask, data.cast()) }
 }
 
-/// The words of a vector, each less 32768, in pairs. As the start of a sum it takes one instruction less than
-/// adding to zero.
+/// The words of a vector, each less 32768, added in pairs. To start a sum with them takes one instruction
+/// less than adding to zero.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(super) fn words(words: __m512i) -> __m512i {
     _mm512_madd_epi16(_mm512_xor_si512(words, _mm512_set1_epi16(i16::MIN)), _mm512_set1_epi16(1))
 }
 
-/// Adds the words of a vector, each less 32768, to the sums: one instruction, written out, as LLVM makes a multiplication
-/// and an addition of its intrinsic.
+/// Adds the words of a vector, each less 32768, to the sums. The instruction is written out because LLVM
+/// turns its intrinsic into a multiplication and an addition.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(super) fn add_words(mut sums: __m512i, words: __m512i) -> __m512i {
     let signed = _mm512_xor_si512(words, _mm512_set1_epi16(i16::MIN));
-    // SAFETY: the instruction is AVX512-VNNI's, and changes nothing but the sums.
+    // SAFETY: an AVX512-VNNI instruction that changes only the sums.
     unsafe {
         asm!(
             "vpdpwssd {sums}, {signed}, {ones}",
@@ -426,7 +428,7 @@ pub(super) fn add_words(mut sums: __m512i, words: __m512i) -> __m512i {
     sums
 }
 
-/// The sum of all lanes with the bias of that many vectors given back; at most 2048 vectors, so that the lanes
+/// The sum of all lanes with the bias of `vectors` vectors corrected; at most 2048 vectors, so that the lanes
 /// together fit into 32 bits.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]

@@ -1,18 +1,19 @@
-//! The sum by dot products with one branch more than [`avx512`](super::avx512): up to 128 bytes two loads instead of four, for
-//! CPUs on which two masks less are worth a branch that may be mispredicted.
+//! The sum by dot products with one branch more than [`avx512`](super::avx512): up to 128 bytes it uses two
+//! loads instead of four, for CPUs on which two masked loads cost more than a branch that may be
+//! mispredicted.
 
 use super::avx512::{add_words, bias, load_first, partial as any_size, total};
 use super::fold_64;
 use crate::blocks::{is_mask_slow, load};
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
 /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as [`partial_raw`](super::partial_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 64 bytes are there, and of the lanes behind them those up to len are active; the page that the
-    // others could look into is not the next one. Any other length is `any_size`'s contract.
+    // SAFETY: the first 64 bytes exist, and the active lanes after them are those up to len; inactive lanes
+    // do not reach into the next page. Any other length meets the contract of `any_size`.
     unsafe {
         match len {
             65..=128 if !is_mask_slow(data.wrapping_add(64)) => {

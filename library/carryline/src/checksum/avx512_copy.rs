@@ -13,18 +13,19 @@ use core::arch::x86_64::{
     _mm512_maskz_mov_epi8, _mm512_set_epi64, _mm512_set1_epi16, _mm512_setzero_si512,
 };
 
-/// Bytes summed before the 32-bit sums are emptied: the bound of
-/// [`avx512::BLOCK_BYTES`](super::avx512::BLOCK_BYTES) less a vector, as head and tail are vectors of their own.
+/// The bytes summed before the 32-bit sums are emptied: the bound of
+/// [`avx512::BLOCK_BYTES`](super::avx512::BLOCK_BYTES) less one vector, because head and tail are separate
+/// vectors.
 pub(crate) const BLOCK_BYTES: usize = 2046 * 64;
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
 /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as
 /// [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: len is in the bounds that each function asks for.
+    // SAFETY: len is within the bounds that each function requires.
     unsafe {
         match len {
             ..64 if is_in_first_line(dst) | is_in_first_line(src) => {
@@ -46,18 +47,18 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
 unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let back = back_from_page_end([dst, src], len);
     let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
-    // SAFETY: the active lanes are the whole of the data in both: the first `len`, or if `back` is not 0, hence 64 - len, the
-    // last; with `len` 0 none.
+    // SAFETY: the active lanes are exactly the data in both buffers: the first `len`, or the last if `back`
+    // is not 0, hence 64 - len; none if `len` is 0.
     let bytes = unsafe {
         let bytes = load_masked(src.wrapping_sub(back), mask);
         _mm512_mask_storeu_epi8(dst.wrapping_sub(back).cast(), mask, bytes);
         bytes
     };
-    // With an odd number of bytes before them, all words are a byte late, as in `avx512`'s `walk`.
+    // After an odd number of bytes, all words are shifted by one byte, as in `walk` of `avx512`.
     fold_64(u64::from(seed) + (total(add_words(bias(1), bytes)) << ((back & 1) * 8)))
 }
 
-/// The way around masked moves at the start of the address space.
+/// The fallback for the start of the address space, without masked moves.
 ///
 /// # Safety
 /// The features of [`copy_and_sum`]; `len < 64`; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
@@ -72,7 +73,7 @@ unsafe extern "C" fn one_after_the_other(dst: *mut u8, src: *const u8, len: usiz
     }
 }
 
-/// The sum of 64 to 256 bytes: whole vectors from the start, and the last 64 bytes of which only those behind
+/// The sum of 64 to 256 bytes: whole vectors from the start, and the last 64 bytes, of which only those after
 /// the whole vectors are added.
 ///
 /// # Safety
@@ -82,7 +83,7 @@ unsafe extern "C" fn one_after_the_other(dst: *mut u8, src: *const u8, len: usiz
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u64 {
     let vectors = len / 64;
-    // SAFETY: whole vectors end at or before len, and the last 64 bytes are there as len is not less.
+    // SAFETY: whole vectors end at or before len, and len is at least 64, so the last 64 bytes exist.
     unsafe {
         let mut sums = words(last_bytes(load(src.add(len - 64)), len % 64));
         store::<__m512i>(dst.add(len - 64), load(src.add(len - 64)));
@@ -93,16 +94,17 @@ unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u64 {
     }
 }
 
-/// Any length, block by block.
+/// Data of any length, block by block.
 ///
 /// # Safety
-/// The features of [`copy_and_sum`]; `len >= 256`; otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
+/// The features of [`copy_and_sum`]; `len >= 256`; otherwise as
+/// [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe extern "C" fn blocks(mut dst: *mut u8, mut src: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut sum = seed;
-    // SAFETY: a block is taken while more than one and 256 bytes are left, so that at least 256 remain; a block
-    // has an even length, so that words keep their places.
+    // SAFETY: a block is taken while more than a block and 256 bytes are left, so at least 256 remain. Blocks
+    // have an even length, so that words keep their positions.
     unsafe {
         while len > BLOCK_BYTES {
             let bytes = BLOCK_BYTES.min(len - 256) & !63;
@@ -115,12 +117,12 @@ unsafe extern "C" fn blocks(mut dst: *mut u8, mut src: *const u8, mut len: usize
     }
 }
 
-/// The sum of 128 to [`BLOCK_BYTES`] bytes, below 2^41, with stores aligned to lines: an unaligned vector at
-/// the start and one at the end, of which only the bytes outside the aligned lines are added.
+/// The sum of 128 to [`BLOCK_BYTES`] bytes, with stores aligned to lines; below 2^41. An unaligned vector at
+/// the start and one at the end cover the ends; of these, only the bytes outside the aligned lines are added.
 ///
-/// If the lines start an odd number of bytes into the data, their words are a byte off, and their sum has its
-/// bytes swapped. The head, whose words are in place, is swapped to match; the tail is brought into the order
-/// of the lines like any other; and the total multiplied by 256, which swaps it back.
+/// If the lines start an odd number of bytes into the data, their words are shifted by one byte, and their
+/// sum has its bytes swapped. The head, whose words are in place, is swapped to match; the tail is brought
+/// into the order of the lines; and multiplying the total by 256 swaps it back.
 ///
 /// ```text
 /// [   head   ]
@@ -136,7 +138,7 @@ unsafe fn aligned(dst: *mut u8, src: *const u8, len: usize) -> u64 {
     let head_bytes = bytes_to_next_multiple(dst, 64);
     let odd = head_bytes & 1;
     let lines = (len - head_bytes) / 64;
-    // SAFETY: the first and the last 64 bytes are there. Lines start at most 64 bytes in and end at or before
+    // SAFETY: the first and the last 64 bytes exist. Lines start at most 64 bytes in and end at or before
     // len.
     unsafe {
         let head: __m512i = load(src);
@@ -155,7 +157,7 @@ unsafe fn aligned(dst: *mut u8, src: *const u8, len: usize) -> u64 {
     }
 }
 
-/// Copies more than four lines, and adds them to the sums, and these together.
+/// Copies more than four lines, adds them to the sums, and then adds the sums together.
 ///
 /// # Safety
 /// The features of [`copy_and_sum`]; `src` is valid for reads and `dst` for writes of `count` lines.
@@ -169,7 +171,7 @@ unsafe fn copy_many_lines(
 ) -> __m512i {
     let zero = _mm512_setzero_si512();
     let mut sums = [a, b, zero, zero];
-    // SAFETY: as many lines are copied as there are.
+    // SAFETY: exactly `count` lines are copied.
     unsafe {
         while count >= 4 {
             for (lane, sum) in sums.iter_mut().enumerate() {
@@ -187,12 +189,12 @@ unsafe fn copy_many_lines(
     _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
 }
 
-/// Copies at most [`FEW_LINES`] lines, adds them to the sums, and these together, in the manner of
-/// [`few_lines`](super::avx512::few_lines): a jump goes where as many lines are left as there are.
+/// Copies at most [`FEW_LINES`] lines, adds them to the sums, and then adds the sums together, by a jump into
+/// unrolled code as in [`few_lines`](super::avx512::few_lines).
 ///
 /// # Safety
-/// The features of [`copy_and_sum`]; `count <= FEW_LINES`; `src` is valid for reads and `dst` for writes of `count`
-/// lines, and they do not overlap.
+/// The features of [`copy_and_sum`]; `count <= FEW_LINES`; `src` is valid for reads and `dst` for writes of
+/// `count` lines, and they do not overlap.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn copy_few_lines(
@@ -214,8 +216,8 @@ unsafe fn copy_few_lines(
             )+)
         };
     }
-    // SAFETY: the jump goes 26 bytes for each line back from the end, hence to the start of a line's code and
-    // within it, as count is at most the number of lines there. The lines are valid by contract.
+    // SAFETY: the jump goes back 26 bytes for each line, hence to the start of a line's code, and stays
+    // within it, because count is at most the number of lines there. The lines are valid by contract.
     unsafe {
         asm!(
             "lea {to}, [rip + 2f]",
@@ -255,7 +257,7 @@ unsafe fn copy_few_lines(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe fn copy_line(sums: __m512i, dst: *mut u8, src: *const u8) -> __m512i {
-    // SAFETY: by contract.
+    // SAFETY: the line is valid by contract.
     unsafe {
         let line = load(src);
         store(dst, line);
@@ -263,8 +265,8 @@ unsafe fn copy_line(sums: __m512i, dst: *mut u8, src: *const u8) -> __m512i {
     }
 }
 
-/// The last `count` (0 to 63) bytes of a vector as if they began a word: if the count is odd they begin in the
-/// middle of one, and are swapped.
+/// The last `count` (0 to 63) bytes of a vector as if they began a word: if the count is odd, they begin in
+/// the middle of one and are swapped.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 fn last_bytes(bytes: __m512i, count: usize) -> __m512i {
@@ -272,7 +274,7 @@ fn last_bytes(bytes: __m512i, count: usize) -> __m512i {
     swap_bytes_if(count & 1, last)
 }
 
-/// Swaps the bytes of each word if `odd` is 1, not if it is 0.
+/// Swaps the bytes of each word if `odd` is 1; does nothing if it is 0.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 fn swap_bytes_if(odd: usize, words: __m512i) -> __m512i {

@@ -1,16 +1,16 @@
 //! Copy and sum in two passes over blocks that stay in the first-level cache.
 //!
-//! The sum is taken from the source. The bytes just stored are the same, but to load them again in other widths
-//! than they were stored in would wait for the stores to leave the store buffer.
+//! The source is summed. The copy holds the same bytes, but loading them in other widths than they were
+//! stored in would wait until the stores have left the store buffer.
 
 use crate::dispatch::{ChecksumFn, CopyFn};
 
-/// A block and its copy take half of a first-level cache of 32 KiB. Even, so that words keep their places from
-/// one block to the next.
+/// A block and its copy take half of a first-level cache of 32 KiB. Even, so that words keep their positions
+/// from one block to the next.
 pub(crate) const BLOCK_BYTES: usize = 8 << 10;
 
 /// # Safety
-/// As [`copy_and_sum_raw`](super::copy_and_sum_raw), and what `copy` and `sum` ask of the CPU.
+/// As [`copy_and_sum_raw`](super::copy_and_sum_raw); the CPU has what `copy` and `sum` require.
 #[inline(always)]
 unsafe fn copy_and_sum(
     copy: CopyFn,
@@ -21,7 +21,7 @@ unsafe fn copy_and_sum(
     seed: u32,
 ) -> u32 {
     let mut total = seed;
-    // SAFETY: whole blocks are taken while more than one is left, then the rest; both buffers hold them.
+    // SAFETY: whole blocks are taken while more than one is left, then the rest; both buffers contain them.
     unsafe {
         while len > BLOCK_BYTES {
             copy(dst, src, BLOCK_BYTES);

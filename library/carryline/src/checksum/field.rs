@@ -1,10 +1,10 @@
-//! [`Checksum`]: a finished checksum, as the two bytes of the packet's field.
+//! [`Checksum`]: a finished checksum, as the two bytes of the packet field.
 
 use core::fmt;
 
-/// A finished Internet checksum: the two bytes of the field, in wire order.
-/// It is deliberately not an integer. Libraries that return a `u16` differ in its meaning (host or network order,
-/// complemented or not), and the compiler cannot tell them apart. These bytes are copied unchanged:
+/// A finished Internet checksum: the two bytes of the field, in wire order. It is deliberately not an
+/// integer. Libraries that return a `u16` differ in its meaning (host or network order, complemented or not),
+/// and the compiler cannot tell them apart. These bytes are copied unchanged:
 ///
 /// ```
 /// use carryline::checksum::{self, Checksum};
@@ -15,8 +15,8 @@ use core::fmt;
 /// assert_eq!(finished.to_string(), "b1e6");
 /// assert!(checksum::Sum::new().add(&header).verify());
 /// ```
-/// If a number is needed, `u16::from(checksum)` is the value that RFCs and packet dumps show, with the first byte as
-/// the high one, on every machine. It is not what a 16-bit C field holds on a little-endian machine.
+/// If a number is needed, `u16::from(checksum)` is the value that RFCs and packet dumps show, with the first
+/// byte as the high one, on every machine. It is not what a 16-bit C field holds on a little-endian machine.
 ///
 /// ```
 /// # use carryline::checksum::Checksum;
@@ -32,7 +32,7 @@ pub struct Checksum(
 );
 
 impl Checksum {
-    /// The field of a UDP datagram that was sent without a checksum (RFC 768).
+    /// The field of a UDP datagram sent without a checksum (RFC 768).
     pub const NONE: Checksum = Checksum([0, 0]);
 
     /// The complement of a folded sum in the machine's byte order.
@@ -40,13 +40,13 @@ impl Checksum {
         Checksum((!folded).to_ne_bytes())
     }
 
-    /// The folded sum, in the machine's byte order, of which this is the complement.
+    /// The folded sum of which this is the complement, in the machine's byte order.
     pub(super) const fn folded(self) -> u16 {
         !u16::from_ne_bytes(self.0)
     }
 
-    /// A computed 0 as UDP sends it: all ones, which also represents 0, because a field of 0 means that there is no
-    /// checksum (RFC 768).
+    /// A computed 0 as UDP sends it: all ones, the other representation of 0, because a field of 0 means that
+    /// there is no checksum (RFC 768).
     pub(super) const fn sent_by_udp(self) -> Checksum {
         if let [0, 0] = self.0 { Checksum([0xff, 0xff]) } else { self }
     }
@@ -64,7 +64,7 @@ impl From<Checksum> for [u8; 2] {
     }
 }
 
-/// From the number that packet dumps show: the high byte is the first.
+/// From the number that packet dumps show: the high byte comes first.
 impl From<u16> for Checksum {
     fn from(number: u16) -> Checksum {
         Checksum(number.to_be_bytes())

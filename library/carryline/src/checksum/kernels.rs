@@ -1,4 +1,4 @@
-//! The lists of the summing kernels.
+//! The lists of checksum kernels.
 
 #[cfg(target_arch = "x86_64")]
 use super::adc;
@@ -8,11 +8,12 @@ use super::{by_blocks, portable};
 use crate::cpu::Features;
 use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel};
 
-/// The kernels of [`partial_raw`](super::partial_raw): the one that the [profile](crate::tuning) in force prefers, else
-/// the first that the CPU can run.
-/// The order follows the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB in the
-/// first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, whose adds take one cycle
-/// per 8 bytes each. The laboratory ranks the kernels of the machine it runs on.
+/// The kernels of [`partial_raw`](super::partial_raw). The active [profile](crate::tuning) may select one;
+/// otherwise the first that the CPU supports is used.
+///
+/// The order follows the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB
+/// in the first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, each with
+/// one addition of 8 bytes per cycle. The laboratory ranks the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: AVX512_DOT, function: avx512::partial },
@@ -25,10 +26,10 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     Kernel { name: "portable", needs: Features::NONE, function: portable::partial },
 ];
 
-/// The kernels of [`copy_and_sum_raw`](super::copy_and_sum_raw): the one that the [profile](crate::tuning) in force
-/// prefers, else the first that the CPU can run.
+/// The kernels of [`copy_and_sum_raw`](super::copy_and_sum_raw). The active [profile](crate::tuning) may
+/// select one; otherwise the first that the CPU supports is used.
 ///
-/// The vector kernels do both in one pass; the others copy a block and sum it while it is in the first-level
+/// The vector kernels work in one pass; the others copy a block and sum it while it is in the first-level
 /// cache. The order follows that of [`KERNELS`].
 pub static COPY_AND_SUM_KERNELS: &[Kernel<CopyAndSumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

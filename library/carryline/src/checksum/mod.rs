@@ -4,30 +4,32 @@
 //! | --- | --- |
 //! | a packet, whole or in pieces | [`ipv4_header`], [`tcp`], [`udp`], [`icmp`], [`icmpv6`]; `verify_...` |
 //! | one buffer | [`internet`] |
-//! | pieces, a copy to make, a pseudo-header, a network card that finishes | [`Sum`] |
+//! | pieces, a copy to make, a pseudo-header, checksum offload to a network card | [`Sum`] |
 //! | a checksum and a field that changes | [`Checksum::replace`] |
 //! | code that works with Linux's `csum_partial` | [`partial`], [`fold`], [`copy_and_sum`] |
-//! [`Sum`] knows whether the next byte is the first of a word, and [`Checksum`] is the bytes of the field, so that
-//! callers need not care about byte order, odd lengths, or the number of folds. Neither can be confused with a
-//! number.
+//! [`Sum`] knows whether the next byte is the first of a word, and [`Checksum`] is the bytes of the field, so
+//! that callers need not care about byte order, odd lengths, or the number of folds. Neither can be confused
+//! with a number.
 //!
 //! # Packets
 //!
-//! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, cut anywhere. The functions that
-//! compute treat the checksum field as zero, whatever its contents, and find it wherever the pieces are cut; it need
-//! not be cleared first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions that verify
-//! accept untrusted data: no packet makes them panic.
-//! The pieces are the packet and nothing after it: their total is the length in the pseudo-header. Link-layer padding
-//! (Ethernet fills up to 60 bytes) must be cut off first, by the length in the IP header. [`Addresses`] selects IPv4
-//! or IPv6.
+//! A packet is given in pieces, `[&segment]` or `[&header[..], &payload]`, split anywhere. The functions that
+//! compute treat the checksum field as zero, whatever it contains and however the pieces are split, so it
+//! need not be cleared first. They read headers as bytes just written ([`Sum::add_fresh`]). The functions
+//! that verify accept untrusted data: no packet makes them panic.
+//!
+//! The pieces are the packet and nothing after it: their total is the length in the pseudo-header. Link-layer
+//! padding (Ethernet pads to 60 bytes) must be cut off first, using the length in the IP header.
+//! [`Addresses`] selects IPv4 or IPv6.
 //!
 //! # Sums in 32 bits
-//! [`partial`] sums, [`fold`] reduces a sum to 16 bits, [`internet`] does both and complements. Sums are in the form
-//! of Linux's `csum_partial`: words are taken in the byte order of the machine, which RFC 1071, section 2 (B), shows
-//! to give the same bytes in memory; an odd last byte is padded with a zero byte; the sum of earlier data is passed
-//! as `seed`. Any 32-bit value is a valid sum: only what it folds to counts.
-//! A sum folds to 0 only if everything summed, the seed included, is 0. A sum that is another multiple of 65535 folds
-//! to 0xffff. Both represent zero in one's-complement arithmetic, but protocols distinguish them.
+//! [`partial`] sums, [`fold`] reduces a sum to 16 bits, [`internet`] does both and complements. Sums have the
+//! form of Linux's `csum_partial`: words are taken in the machine's byte order, which gives the same bytes in
+//! memory (RFC 1071, section 2 (B)); an odd last byte is padded with a zero byte; the sum of earlier data is
+//! passed as `seed`. Any 32-bit value is a valid sum: only its folded value matters.
+//!
+//! A sum folds to 0 only if all summed bytes and the seed are 0. Any other multiple of 65535 folds to 0xffff.
+//! Both represent zero in one's-complement arithmetic, but protocols distinguish them.
 //!
 //! ```
 //! use carryline::checksum::{fold, partial};
@@ -69,7 +71,7 @@ pub use protocols::{
 };
 pub use sum::Sum;
 
-/// The one's-complement sum of `data` and `seed`, in 32 bits; only what it [folds](fold) to is defined.
+/// The one's-complement sum of `data` and `seed`, in 32 bits; only its [folded](fold) value is defined.
 ///
 /// ```
 /// use carryline::checksum::{fold, partial};
@@ -91,7 +93,7 @@ pub fn partial(data: &[u8], seed: u32) -> u32 {
 #[inline]
 #[must_use]
 pub unsafe fn partial_raw(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: `data` is readable for `len` initialised bytes by contract; the kernel was picked for this CPU.
+    // SAFETY: `data` is readable for `len` initialised bytes by contract; the kernel was chosen for this CPU.
     unsafe { TABLE.checksum()(data, len, seed) }
 }
 
@@ -112,8 +114,8 @@ pub const fn fold(sum: u32) -> u16 {
 }
 
 /// The finished checksum, as the two bytes that go into the packet: the complement of the folded sum.
-/// Over data whose checksum field is filled in, it is `[0, 0]` exactly if the packet is intact. UDP sends a checksum
-/// of 0 as 0xffff (RFC 768); [`udp`] and [`Sum::finish_udp`] do that.
+/// Over data that includes a filled-in checksum field, it is `[0, 0]` exactly if the packet is intact. UDP
+/// sends a checksum of 0 as 0xffff (RFC 768); [`udp`] and [`Sum::finish_udp`] do that.
 ///
 /// ```
 /// let mut header = *b"\x45\x00\x00\x3c\x1c\x46\x40\x00\x40\x06\x00\x00\xac\x10\x0a\x63\xac\x10\x0a\x0c";
@@ -133,9 +135,9 @@ pub fn internet(data: &[u8]) -> Checksum {
 /// If the lengths differ; the message names both.
 ///
 /// ```
-/// use carryline::checksum::{copy_and_sum, partial};
+/// use carryline::checksum::{copy_and_sum, fold, partial};
 /// let mut copied = [0; 5];
-/// assert_eq!(copy_and_sum(&mut copied, b"bytes", 7), partial(b"bytes", 7));
+/// assert_eq!(fold(copy_and_sum(&mut copied, b"bytes", 7)), fold(partial(b"bytes", 7)));
 /// assert_eq!(&copied, b"bytes");
 /// ```
 #[inline]
@@ -149,22 +151,25 @@ pub fn copy_and_sum(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
     unsafe { copy_and_sum_raw(dst.as_mut_ptr(), src.as_ptr(), src.len(), seed) }
 }
 
-/// Copies `len` bytes from `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial_raw`] does.
+/// Copies `len` bytes from `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial_raw`]
+/// does.
 ///
 /// # Safety
-/// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they must
-/// not overlap; with `len` 0 they may be any pointers.
+/// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they
+/// must not overlap; with `len` 0 they may be any pointers.
 #[inline]
 #[must_use]
 pub unsafe fn copy_and_sum_raw(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract; the kernel was picked for this CPU.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract; the kernel was
+    // chosen for this CPU.
     unsafe { TABLE.copy_and_sum()(dst, src, len, seed) }
 }
 
 /// Reduces 64 bits to 32 by end-around carry. The result is 0 only for 0.
 #[inline(always)]
 pub(crate) const fn fold_64(sum: u64) -> u32 {
-    // Two halves of at most 2^32 - 1 leave at most 2^33 - 2; if that carries, its low half is at most 2^32 - 2.
+    // Two halves of at most 2^32 - 1 sum to at most 2^33 - 2; if that carries, its low half is at most 2^32 -
+    // 2.
     let once = (sum & 0xffff_ffff) + (sum >> 32);
     (once as u32) + (once >> 32) as u32
 }

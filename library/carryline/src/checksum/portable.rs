@@ -1,8 +1,8 @@
-//! The sum in 64-bit words, on any CPU of either byte order.
+//! The sum in 64-bit words, for CPUs of either byte order.
 //!
-//! 2^16 is 1 modulo 65535, so a 64-bit word counts as the sum of its four 16-bit words, and a carry out of the
-//! top is worth one. Words go into 128-bit sums, whose upper halves count the carries: an add and an
-//! add-with-carry each, in four independent chains.
+//! 2^16 is 1 modulo 65535, so a 64-bit word counts as the sum of its four 16-bit words, and a carry out of
+//! the top counts as one. Words are added to 128-bit sums, whose upper halves count the carries: one add and
+//! one add-with-carry per word, in four independent chains.
 
 use super::{fold_64, fold_128};
 use crate::blocks::load;
@@ -11,7 +11,7 @@ use crate::blocks::load;
 /// As [`partial_raw`](super::partial_raw).
 pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut sums = [u128::from(seed), 0, 0, 0];
-    // SAFETY: the loop reads 64 bytes while as many are left, the rest is below 64, then below 32.
+    // SAFETY: the loop reads 64 bytes while at least 64 are left; the rest is below 64, then below 32.
     unsafe {
         while len >= 64 {
             for (chain, sum) in sums.iter_mut().enumerate() {
@@ -28,19 +28,19 @@ pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, see
             data = data.add(32);
             len -= 32;
         }
-        // Each of the sums is below 2^64 * 2^64 / 8: no address space holds enough words to overflow them.
+        // Each sum is below 2^64 * 2^64 / 8: no address space holds enough words to overflow it.
         fold_64(fold_128(sums[0] + sums[1] + sums[2] + sums[3] + below_32(data, len)))
     }
 }
 
-/// The sum of the last, or the only, up to 31 bytes: whole 64-bit words, and what is behind them with zero
-/// bytes up to a whole word. The part behind is cut out of the last eight bytes where there are eight.
+/// The sum of the last (or only) 0 to 31 bytes: whole 64-bit words, and the rest padded with zero bytes to a
+/// word. The rest is taken from the last eight bytes if there are eight.
 ///
 /// # Safety
 /// `len < 32`; `data` is valid for reads of `len` bytes.
 #[inline(always)]
 pub(super) unsafe fn below_32(data: *const u8, len: usize) -> u128 {
-    // SAFETY: every word read ends at or before len, as the conditions say.
+    // SAFETY: every word read ends at or before len, by the conditions.
     unsafe {
         if len < 8 {
             return u128::from(below_8(data, len));
@@ -56,7 +56,7 @@ pub(super) unsafe fn below_32(data: *const u8, len: usize) -> u128 {
     }
 }
 
-/// The last `count` (0 to 7) bytes of a word, moved to its beginning in memory order, zero bytes behind them.
+/// The last `count` (0 to 7) bytes of a word, moved to its start in memory order and followed by zero bytes.
 #[inline(always)]
 fn last_bytes(word: u64, count: usize) -> u64 {
     if count == 0 {
@@ -74,7 +74,7 @@ fn last_bytes(word: u64, count: usize) -> u64 {
 unsafe fn below_8(data: *const u8, len: usize) -> u64 {
     let mut sum = 0;
     let mut at = 0;
-    // SAFETY: the three parts are those of len in binary, hence end at len.
+    // SAFETY: the three parts follow the binary digits of len, hence end at len.
     unsafe {
         if len & 4 != 0 {
             sum += u64::from(load::<u32>(data));

@@ -1,5 +1,5 @@
-//! One call per protocol: the checksum of a packet, and whether a received one is intact. The documentation of the
-//! parent module has their common rules.
+//! One call per protocol: compute the checksum of a packet, or verify a received one. The rules common to all
+//! are in the parent module's documentation.
 
 use super::{Addresses, Checksum, Sum};
 
@@ -7,29 +7,30 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
-/// Bytes at the start of a packet that may have been written a moment ago: the longest header of IPv4 and
-/// TCP, and a whole cache line.
+/// The bytes at the start of a packet that may just have been written: the longest IPv4 and TCP headers, and
+/// a whole cache line.
 const FRESH_BYTES: usize = 64;
 
-/// What the checksum field of a received UDP datagram says.
+/// The result of verifying a received UDP datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[must_use]
 pub enum UdpVerdict {
-    /// The datagram is as it was sent.
+    /// The datagram is intact.
     Intact,
-    /// The field is zero: the sender computed no checksum. Fine over IPv4 (RFC 768). Over IPv6 the datagram
-    /// is to be dropped (RFC 8200, section 8.1), unless it belongs to a tunnel that allows it (RFC 6935, RFC
+    /// The field is zero: the sender computed no checksum. Valid over IPv4 (RFC 768). Over IPv6 the datagram
+    /// must be dropped (RFC 8200, section 8.1), unless it belongs to a tunnel that allows this (RFC 6935, RFC
     /// 6936).
     Absent,
-    /// The datagram is damaged, or shorter than its header.
+    /// The datagram is damaged or shorter than its header.
     Damaged,
 }
 
-/// The checksum of an IPv4 header (RFC 791, section 3.1), over the number of bytes in its length field (IHL); a
-/// payload after it and the checksum field are skipped.
+/// The checksum of an IPv4 header (RFC 791, section 3.1), over the number of bytes in its length field (IHL).
+/// The checksum field is skipped, and so is a payload after the header.
 ///
 /// # Panics
-/// If `header` is shorter than its length field says, or that is less than 20 bytes; the message names both.
+/// If `header` is shorter than its length field states, or that is less than 20 bytes; the message gives
+/// both.
 ///
 /// ```
 /// let header = b"\x45\x00\x00\x1f\x03\x53\x40\x00\x40\x11\x00\x00\xc0\x00\x02\x01\xc0\x00\x02\x02";
@@ -47,8 +48,8 @@ pub fn ipv4_header(header: &[u8]) -> Checksum {
     }
 }
 
-/// Whether a received IPv4 header is intact; a payload after it is skipped. A header that is shorter than its length
-/// field says, or than 20 bytes, is not intact.
+/// Whether a received IPv4 header is intact; a payload after it is skipped. A header shorter than 20 bytes or
+/// than its length field states is not intact.
 ///
 /// ```
 /// use carryline::checksum::verify_ipv4_header;
@@ -246,7 +247,7 @@ where
     len >= 4 && with_pseudo_header(Addresses::V6 { src, dst }, ICMPV6, sum, len).is_some_and(Sum::verify)
 }
 
-/// The first 20 bytes of an IPv4 header and its options, where `header` holds them all.
+/// The first 20 bytes of an IPv4 header and its options, if `header` contains all of them.
 #[inline]
 fn split_ipv4_header(header: &[u8]) -> Option<(&[u8; 20], &[u8])> {
     let (first, behind) = header.split_first_chunk::<20>()?;
@@ -254,7 +255,7 @@ fn split_ipv4_header(header: &[u8]) -> Option<(&[u8; 20], &[u8])> {
     Some((first, behind.get(..header_bytes.checked_sub(20)?)?))
 }
 
-/// Most headers have none.
+/// Adds the options; most headers have none.
 #[inline]
 fn with_options(sum: Sum, options: &[u8]) -> Sum {
     if options.is_empty() { sum } else { sum.add_fresh(options) }
@@ -264,14 +265,14 @@ fn with_options(sum: Sum, options: &[u8]) -> Sum {
 #[inline(never)]
 #[track_caller]
 fn no_ipv4_header(header: &[u8]) -> ! {
-    let said = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+    let stated = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
     panic!(
-        "{} bytes whose IPv4 header length says {said}: a header has at least 20, and all it says",
+        "{} bytes with an IPv4 header length of {stated}: a header has at least 20 bytes, and as many as it states",
         header.len()
     )
 }
 
-/// The sum of header and data with their pseudo-header, but for the checksum field.
+/// The sum of pseudo-header, header and data, without the checksum field.
 #[inline]
 #[track_caller]
 fn transport<I>(addresses: Addresses, protocol: u8, pieces: I, field: usize) -> Sum
@@ -298,7 +299,7 @@ fn with_pseudo_header(addresses: Addresses, protocol: u8, sum: Sum, len: usize) 
     Some(addresses.pseudo_header(protocol, len)?.combine(sum))
 }
 
-/// The sum and the number of the bytes, with the two bytes at `field` counted as zero.
+/// The sum and number of the bytes, with the two bytes at `field` counted as zero.
 #[inline]
 fn without_field<I>(pieces: I, field: usize) -> (Sum, usize)
 where
@@ -309,7 +310,7 @@ where
     let mut len = 0_usize;
     for piece in pieces {
         let piece = piece.as_ref();
-        // Where this piece has the field, or part of it, and where it is no longer header.
+        // The part of this piece that is in the field, and the part after the fresh header bytes.
         let from = field.saturating_sub(len).min(piece.len());
         let to = (field + 2).saturating_sub(len).min(piece.len());
         let fresh = FRESH_BYTES.saturating_sub(len).clamp(to, piece.len());
@@ -322,7 +323,7 @@ where
     (sum, len)
 }
 
-/// The sum and the number of the bytes of what came from outside.
+/// The sum and number of the bytes of received data.
 #[inline]
 fn received<I>(pieces: I) -> (Sum, usize)
 where

@@ -1,4 +1,4 @@
-//! The pseudo-headers of TCP, UDP and ICMPv6: what their checksums cover besides the segment itself.
+//! The pseudo-headers of TCP, UDP and ICMPv6, which their checksums cover in addition to the segment.
 
 use super::Sum;
 
@@ -6,7 +6,7 @@ impl Sum {
     /// The sum of the IPv4 pseudo-header (RFC 768 and RFC 9293, section 3.1): source, destination, a zero
     /// byte, the protocol (6 TCP, 17 UDP), and the length in bytes of transport header and data.
     ///
-    /// Addresses as they stand in the packet: `Ipv4Addr::octets`.
+    /// Addresses are in packet order, as `Ipv4Addr::octets` returns them.
     ///
     /// ```
     /// use carryline::checksum::{Checksum, Sum};
@@ -22,8 +22,8 @@ impl Sum {
 
     /// The sum of the IPv6 pseudo-header (RFC 8200, section 8.1): source, destination, the length in bytes of
     /// upper-layer header and data in 32 bits, three zero bytes, and the protocol (6 TCP, 17 UDP, 58 ICMPv6).
-    /// With a routing header, the destination is the final one: in transit it is in that header, not in the IPv6
-    /// header. `next_header` is the upper layer's number, even if extension headers precede it.
+    /// With a routing header, the destination is the final one: in transit it is in that header, not in the
+    /// IPv6 header. `next_header` is the upper layer's number, even if extension headers precede it.
     ///
     /// ```
     /// use carryline::checksum::Sum;

@@ -1,19 +1,19 @@
-//! Sums by plain 64-bit loads in the caller's own code: of arrays, of bytes just written, of constants.
+//! Sums by inlined 64-bit loads: of arrays, of bytes just written, of constants.
 //!
-//! No call, no vector, no dispatch. It is what short headers want: a header that was just put together field
+//! There is no call, no vector and no dispatch. This suits short headers: a header that was just built field
 //! by field is still in the store buffer, and a wide load over several narrow stores waits until they have
 //! left it.
 
 use super::fold_64;
 
-/// The sum of `bytes` and `seed`, as [`partial`](super::partial) gives it, at compile time too.
+/// The sum of `bytes` and `seed` as [`partial`](super::partial) gives it, also at compile time.
 #[inline(always)]
 pub(super) const fn sum(bytes: &[u8], seed: u32) -> u32 {
     let mut total = seed as u64;
     let mut carry = false;
     let mut rest = bytes;
-    // Compilers make one chain of add-with-carry of this: each word takes the carry of the one before. Of the two
-    // additions only one can carry, as after a carry of the first at most 2^64 - 2 is left.
+    // Compilers turn this into one chain of add-with-carry: each word adds the carry of the previous one.
+    // Only one of the two additions can carry, because after a carry the first leaves at most 2^64 - 2.
     while let Some((word, behind)) = rest.split_first_chunk::<8>() {
         let (with_word, of_word) = total.overflowing_add(u64::from_ne_bytes(*word));
         let (with_carry, of_carry) = with_word.overflowing_add(carry as u64);
@@ -34,14 +34,14 @@ pub(super) const fn sum(bytes: &[u8], seed: u32) -> u32 {
         tail += u16::from_ne_bytes([*last, 0]) as u64;
     }
     let (total, carry) = total.overflowing_add(tail);
-    // Where it carries, the total is below the tail, hence the one more does not carry.
+    // If it carries, the total is below the tail, hence adding one does not carry.
     fold_64(total + carry as u64)
 }
 
 /// The sum of bytes that were just written, by scalar loads only.
 #[inline]
 pub(super) fn fresh(bytes: &[u8], seed: u32) -> u32 {
-    // The vectoriser of no compiler sees these: the one is assembly, the other carries into 128 bits.
+    // No compiler vectorises these: one is assembly, the other carries into 128 bits.
     #[cfg(target_arch = "x86_64")]
     let kernel = super::adc::partial;
     #[cfg(not(target_arch = "x86_64"))]

@@ -4,9 +4,9 @@ use super::{Checksum, copy_and_sum_raw, fold, partial, scalar};
 use core::fmt;
 use core::mem::MaybeUninit;
 
-/// The sum of the bytes so far, and whether their number is odd: data may come in pieces of any length.
-/// Every method takes the sum by value and returns the new one. It is 8 bytes and `Copy`, and is passed in a
-/// register.
+/// The sum of the bytes so far, and whether their number is odd, so that data may come in pieces of any
+/// length. Every method takes the sum by value and returns the new one. It is `Copy`, has 8 bytes, and is
+/// passed in a register.
 ///
 /// ```
 /// use carryline::checksum::Sum;
@@ -15,12 +15,12 @@ use core::mem::MaybeUninit;
 /// assert_eq!(sum, Sum::new().add(&[0x01, 0xff, 0xff, 0xff, 0xff]));
 /// assert_eq!(sum.finish(), [!0x01, !0x00]);
 /// ```
-/// Two sums are equal if they finish in the same bytes and have the same parity.
-// The sum is kept as seen from the next byte: after an odd number of bytes its two bytes are swapped (RFC
-// 1071, section 2 (B)), so that a piece goes into the kernel with the sum as its seed, whatever the parity.
-// Rotating 32 bits by 8 multiplies by 256 modulo 2^32 - 1, hence modulo 65535: the swap of every 16-bit word.
+/// Two sums are equal if they have the same folded value and the same parity.
+// The sum is stored as seen from the next byte: after an odd number of bytes, its two bytes are swapped (RFC
+// 1071, section 2 (B)), so that the kernel takes it as its seed whatever the parity. Rotating 32 bits by 8
+// multiplies by 256 modulo 2^32 - 1, hence modulo 65535: it swaps the bytes of every 16-bit word.
 #[derive(Clone, Copy)]
-#[must_use = "a sum is a value: the methods give the new sum back and leave the old one as it is"]
+#[must_use = "a sum is a value: the methods return the new sum and do not change the old one"]
 pub struct Sum {
     acc: u32,
     odd: bool,
@@ -31,7 +31,7 @@ pub struct Sum {
     reason = "`add` adds bytes, not a number, and `+` would hide the order"
 )]
 impl Sum {
-    /// The sum of nothing.
+    /// The sum of no bytes.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -54,8 +54,8 @@ impl Sum {
         Sum { acc: sum, odd: false }
     }
 
-    /// The sum in the form of [`partial`]: 32 bits, of which only what they [`fold`] to is defined. It does
-    /// not say whether the number of bytes was odd.
+    /// The sum in the form of [`partial`]: 32 bits, of which only the [folded](fold) value is defined. The
+    /// parity of the number of bytes is lost.
     ///
     /// ```
     /// use carryline::checksum::{Sum, fold, partial};
@@ -68,8 +68,8 @@ impl Sum {
     }
 
     /// The two fields, for storage where a `Sum` cannot be used, such as in C or in a file.
-    /// [`from_raw_parts`](Sum::from_raw_parts) takes them back. The first is the sum as the next byte sees it, not
-    /// [`to_partial`](Sum::to_partial).
+    /// [`from_raw_parts`](Sum::from_raw_parts) is the inverse. The first is the sum as seen from the next
+    /// byte, not [`to_partial`](Sum::to_partial).
     ///
     /// ```
     /// use carryline::checksum::Sum;
@@ -94,8 +94,8 @@ impl Sum {
         Sum { acc, odd }
     }
 
-    /// Adds `data`, of any length and at any address, after what was added before. There is no length limit: no
-    /// accumulator overflows.
+    /// Adds `data`, of any length and at any address, after the data added so far. The length is not limited:
+    /// no accumulator overflows.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -108,8 +108,8 @@ impl Sum {
         self.after(partial(data, self.acc), data.len())
     }
 
-    /// Adds an array, by inline code: for headers, whose length is known. It also runs at compile time. For arrays of
-    /// more than about 100 bytes [`add`](Sum::add) is faster.
+    /// Adds an array by inline code: for headers, whose length is known. Also works at compile time. For
+    /// arrays of more than about 100 bytes, [`add`](Sum::add) is faster.
     ///
     /// ```
     /// use carryline::checksum::{Checksum, Sum};
@@ -122,11 +122,11 @@ impl Sum {
         self.add_inline(data)
     }
 
-    /// Adds bytes that were just written field by field, such as a header that was just built. The result is that of
-    /// [`add`](Sum::add); only the loads differ. [`add`](Sum::add) reads short data by one wide load, which waits for
-    /// the narrow stores to leave the store buffer; this one reads 8 bytes at most at a time.
+    /// Adds bytes that were just written field by field, such as a new header. The result is that of
+    /// [`add`](Sum::add); only the loads differ. [`add`](Sum::add) reads short data by one wide load, which
+    /// waits until the narrow stores have left the store buffer; this method loads at most 8 bytes at a time.
     ///
-    /// For long data, and for data that came from elsewhere, [`add`](Sum::add) is faster.
+    /// For long data, and for data from elsewhere, [`add`](Sum::add) is faster.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -143,7 +143,7 @@ impl Sum {
         self.after(scalar::fresh(data, self.acc), data.len())
     }
 
-    /// Adds pieces in order, as though they were one buffer. Pieces may be empty or of odd length.
+    /// Adds pieces in order, as if they were one buffer. Pieces may be empty or of odd length.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -174,8 +174,8 @@ impl Sum {
         buffers.iter().fold(self, |sum, buffer| sum.add(buffer))
     }
 
-    /// Adds `bytes` zero bytes, for a field that is treated as zero, or for padding. Only the parity of their number
-    /// matters.
+    /// Adds `bytes` zero bytes, for a field that is treated as zero, or for padding. Only the parity of their
+    /// number matters.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -186,8 +186,8 @@ impl Sum {
         self.after(self.acc, bytes)
     }
 
-    /// Combines this sum with that of the data that follows, which was summed separately: by another thread, or
-    /// earlier.
+    /// Combines this sum with that of the data that follows, which was summed separately, for example by
+    /// another thread.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -195,15 +195,15 @@ impl Sum {
     /// assert_eq!(Sum::new().add(head).combine(Sum::new().add(tail)), Sum::new().add(b"summed in two places"));
     /// ```
     #[inline]
-    pub const fn combine(self, behind: Sum) -> Sum {
-        // What is seen from the end of `behind`: this sum has to go on over its bytes, as over zeros.
-        let before = self.add_zeros(behind.odd as usize);
-        let (acc, carry) = before.acc.overflowing_add(behind.acc);
+    pub const fn combine(self, next: Sum) -> Sum {
+        // As seen from the end of `next`: this sum continues over its bytes as over zeros.
+        let before = self.add_zeros(next.odd as usize);
+        let (acc, carry) = before.acc.overflowing_add(next.acc);
         Sum { acc: acc + carry as u32, odd: before.odd }
     }
 
-    /// Copies `src` to `dst` and adds the bytes, in one pass where the CPU allows it. Returns the new sum and `dst`,
-    /// which is now initialised.
+    /// Copies `src` to `dst` and adds the bytes, in one pass where the CPU allows it. Returns the new sum and
+    /// `dst`, which is now initialised.
     ///
     /// # Panics
     /// If the lengths differ; the message names both.
@@ -225,12 +225,12 @@ impl Sum {
         }
         // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other.
         let acc = unsafe { copy_and_sum_raw(dst.as_mut_ptr().cast(), src.as_ptr(), src.len(), self.acc) };
-        // SAFETY: every byte has just been written; a MaybeUninit<u8> is laid out as the u8.
+        // SAFETY: every byte has just been written; `MaybeUninit<u8>` has the layout of `u8`.
         let copied = unsafe { &mut *(core::ptr::from_mut(dst) as *mut [u8]) };
         (self.after(acc, src.len()), copied)
     }
 
-    /// Copies as [`copy`](Sum::copy) does, over bytes that are initialised already.
+    /// Copies like [`copy`](Sum::copy), to memory that is already initialised.
     ///
     /// # Panics
     /// As [`copy`](Sum::copy).
@@ -248,8 +248,8 @@ impl Sum {
         self.after(super::copy_and_sum(dst, src, self.acc), src.len())
     }
 
-    /// The finished checksum: the complement of the folded sum (RFC 1071, section 1). It is `ff ff` only if all data
-    /// added is zero.
+    /// The finished checksum: the complement of the folded sum (RFC 1071, section 1). It is `ff ff` only if
+    /// all data added is zero.
     ///
     /// For UDP, see [`finish_udp`](Sum::finish_udp).
     ///
@@ -263,8 +263,8 @@ impl Sum {
         Checksum::from_folded(self.folded())
     }
 
-    /// The finished checksum as UDP sends it: `00 00` becomes `ff ff`, since a field of zero says that the
-    /// sender computed none (RFC 768; for IPv6 RFC 8200, section 8.1).
+    /// The finished checksum as UDP sends it: `00 00` becomes `ff ff`, because a field of zero means that the
+    /// sender computed none (RFC 768; for IPv6, RFC 8200, section 8.1).
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -280,9 +280,9 @@ impl Sum {
     /// Whether the data, its checksum field included, is intact: the folded sum is all ones (RFC 1071,
     /// section 1).
     ///
-    /// Both zeros of one's-complement arithmetic pass in the field: a UDP checksum of `ff ff` verifies.
-    /// All-zero data does not: no checksum gives a sum of 0. Check first whether a UDP datagram carries a checksum at
-    /// all: see [`verify_udp`](super::verify_udp).
+    /// Both zeros of one's-complement arithmetic are accepted in the field: a UDP checksum of `ff ff`
+    /// verifies. All-zero data does not verify, since no checksum gives a sum of 0. For UDP, check first
+    /// whether the datagram carries a checksum: see [`verify_udp`](super::verify_udp).
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -298,13 +298,13 @@ impl Sum {
         self.folded() == 0xffff
     }
 
-    /// What a network card that completes the checksum itself expects in the field: the folded sum of the
-    /// pseudo-header, **not** complemented, as bytes for the field. The card sums from the start of the transport
-    /// header, this field included, and puts the complement there.
+    /// The field value that a network card expects if it completes the checksum: the folded sum of the
+    /// pseudo-header, **not** complemented, in wire order. The card sums from the start of the transport
+    /// header, this field included, and stores the complement there.
     ///
-    /// It is the form of Linux's `CHECKSUM_PARTIAL`, of virtio's `VIRTIO_NET_HDR_F_NEEDS_CSUM`, and of DPDK's
-    /// `RTE_MBUF_F_TX_TCP_CKSUM`. For segmentation offload (TSO), DPDK requires a pseudo-header of length 0, since
-    /// each segment has its own.
+    /// This is the form of Linux's `CHECKSUM_PARTIAL`, virtio's `VIRTIO_NET_HDR_F_NEEDS_CSUM` and DPDK's
+    /// `RTE_MBUF_F_TX_TCP_CKSUM`. For segmentation offload (TSO), DPDK requires a pseudo-header of length 0,
+    /// because each segment has its own length.
     ///
     /// ```
     /// # use carryline::checksum::Sum;
@@ -326,13 +326,13 @@ impl Sum {
         fold(self.to_partial())
     }
 
-    /// [`add_const`](Sum::add_const) for a slice whose length is known where this is called.
+    /// [`add_const`](Sum::add_const) for a slice whose length is known at the call.
     #[inline(always)]
     pub(super) const fn add_inline(self, data: &[u8]) -> Sum {
         self.after(scalar::sum(data, self.acc), data.len())
     }
 
-    /// The sum after `bytes` more bytes, where `acc` is the new accumulator as seen from their start.
+    /// The sum after `bytes` more bytes, with `acc` the new accumulator as seen from their start.
     #[inline(always)]
     const fn after(self, acc: u32, bytes: usize) -> Sum {
         let odd = bytes % 2 == 1;
@@ -340,7 +340,7 @@ impl Sum {
     }
 }
 
-/// Adds pieces one behind the other, as [`add_iov`](Sum::add_iov) does.
+/// Adds pieces in order, as [`add_iov`](Sum::add_iov) does.
 ///
 /// ```
 /// use carryline::checksum::Sum;
@@ -354,7 +354,7 @@ impl<P: AsRef<[u8]>> Extend<P> for Sum {
     }
 }
 
-/// The sum of pieces one behind the other.
+/// The sum of pieces in order.
 ///
 /// ```
 /// use carryline::checksum::Sum;

@@ -1,4 +1,4 @@
-//! Copying with 32-byte moves; `rep movsb` and non-temporal stores for the sizes where these win.
+//! Copying with 32-byte moves; `rep movsb` and non-temporal stores for the sizes where they are faster.
 
 use super::ladder::ladder;
 use crate::blocks::{copy_head_tail, copy_mixed_up_to_64 as smallest, copy_up_to_32};
@@ -9,13 +9,14 @@ ladder!(
     __m256i
 );
 
-/// What the smallest moves take.
+/// The most bytes for the smallest moves.
 const SMALLEST_MOST_BYTES: usize = 64;
 
-/// Half of the sixteen registers hold so many bytes; head and tail of a size just above would take all.
+/// Half of the sixteen registers hold this many bytes; head and tail of the next size class would take all of
+/// them.
 const SMALL_MOST_BYTES: usize = 256;
 
-/// Both ends, which overlap in the middle. Loads all before it stores.
+/// Moves both ends, which overlap in the middle. All loads come before all stores.
 ///
 /// # Safety
 /// The CPU has AVX2; `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as
@@ -23,7 +24,7 @@ const SMALL_MOST_BYTES: usize = 256;
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=128 => copy_head_tail::<__m256i, 2>(dst, src, len),
@@ -32,14 +33,15 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// As `copy`, for a caller who reads the copy at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
+/// As `copy`, for a caller who reads the copy immediately: a load of 8 bytes can be forwarded from one store
+/// of 8, but not from two of 4.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`bytes_raw`](super::bytes_raw).
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=32 => copy_up_to_32(dst, src, len),

@@ -1,4 +1,4 @@
-//! Copying with 64-byte moves: one line each, masked for the smallest sizes.
+//! Copying with 64-byte moves of one cache line each, masked for the smallest sizes.
 
 use super::ladder::ladder;
 use crate::blocks::{back_from_page_end, copy_head_tail, copy_up_to_32, is_in_first_line};
@@ -9,13 +9,13 @@ ladder!(
     __m512i
 );
 
-/// Masked moves of so many bytes are two at each end.
+/// Two masked moves hold this many bytes.
 const SMALLEST_MOST_BYTES: usize = 128;
 
-/// Head and tail of so many bytes take eight of the 32 registers.
+/// Head and tail of this many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
 
-/// Loads all before it stores.
+/// All loads come before all stores.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
@@ -33,15 +33,15 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Both ends, which overlap in the middle. Loads all before it stores.
+/// Moves both ends, which overlap in the middle. All loads come before all stores.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`;
-/// otherwise as [`within_raw`](super::within_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <=
+/// SMALL_MOST_BYTES`; otherwise as [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
@@ -50,8 +50,8 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Up to 128 bytes without a branch on the length: the first and the last 64 bytes, both under the same mask.
-/// Up to 64 bytes that is the same move twice; above, the mask is full and the moves overlap.
+/// Up to 128 bytes without a branch on the length: the first and the last 64 bytes, both with the same mask.
+/// Up to 64 bytes, both are the same move; above, the mask is full and the moves overlap.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
@@ -63,9 +63,9 @@ unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
     let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
     let (dst, src) = (dst.wrapping_sub(back), src.wrapping_sub(back));
     let tail_at = len.saturating_sub(64);
-    // SAFETY: below 64 both moves touch `len` bytes, as only these lanes are active: from the start on, or if `back` is not 0,
-    // hence 64 - len, the last `len` of 64 that begin so much earlier; with `len` 0 none. From 64 on, where `back` is 0,
-    // they touch the first and the last 64 of len bytes.
+    // SAFETY: below 64, both moves touch exactly the `len` bytes, since only these lanes are active: from the
+    // start, or if `back` is not 0, hence 64 - len, the last `len` of 64 that begin `back` bytes earlier;
+    // none if `len` is 0. From 64 on, `back` is 0, and they touch the first and the last 64 of len bytes.
     unsafe {
         let head = _mm512_maskz_loadu_epi8(mask, src.cast());
         let tail = _mm512_maskz_loadu_epi8(mask, src.wrapping_add(tail_at).cast());
@@ -74,15 +74,16 @@ unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// As `copy`, for a caller who reads the copy at once: a load does not get its data from a masked store that is still
-/// on its way to the cache, but waits for it.
+/// As `copy`, for a caller who reads the copy immediately: a load is not forwarded from a masked store that
+/// is still in the store buffer, but waits for it.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`bytes_raw`](super::bytes_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
+/// [`bytes_raw`](super::bytes_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the same contract; up to 128 bytes for the first.
+    // SAFETY: the same contract; the first gets at most 128 bytes.
     unsafe {
         match len {
             ..=128 => unmasked(dst, src, len),
@@ -91,7 +92,7 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, le
     }
 }
 
-/// [`unmasked`], out of the way.
+/// [`unmasked`], not inlined.
 ///
 /// # Safety
 /// As [`unmasked`].
@@ -103,7 +104,7 @@ pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, src: *const u8, len:
     unsafe { unmasked(dst, src, len) }
 }
 
-/// The way around masked moves.
+/// The fallback without masked moves.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
@@ -111,7 +112,7 @@ pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, src: *const u8, len:
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=32 => copy_up_to_32(dst, src, len),

@@ -1,10 +1,10 @@
-//! Copying with 64-byte moves, masked up to 64 bytes only: for CPUs on which a masked move that reaches into a second line
-//! costs more than a branch.
+//! Copying with 64-byte moves, masked up to 64 bytes only: for CPUs on which a masked move that crosses into
+//! a second line costs more than a branch.
 //!
-//! On Sapphire Rapids, ticks a call of prototypes of both at random offsets, that of [`avx512`](super::avx512) with a branch for
-//! the end of a page: 40 bytes 5.5 here and 8.1 by [`avx512`](super::avx512), 100 bytes 5.5 and
-//! 8.2; sizes of the fleet's memcpy sets that no predictor can learn 19.6 / 18.3 / 27.9 / 11.9 / 16.8 / 9.1 here and 18.8 / 15.8
-//! / 26.0 / 12.5 / 14.7 / 10.7 there.
+//! Measured with prototypes of both on Sapphire Rapids, in ticks per call at random offsets; the
+//! [`avx512`](super::avx512) prototype had a branch for the end of a page. 40 bytes: 5.5 here, 8.1 there; 100
+//! bytes: 5.5 and 8.2. Unpredictable sizes from the fleet's memcpy sets: 19.6 / 18.3 / 27.9 / 11.9 / 16.8 /
+//! 9.1 here, 18.8 / 15.8 / 26.0 / 12.5 / 14.7 / 10.7 there.
 
 use super::avx512::{short_read_here, without_masks};
 use super::ladder::ladder;
@@ -16,10 +16,10 @@ ladder!(
     __m512i
 );
 
-/// What one masked move takes.
+/// One masked move holds this many bytes.
 const SMALLEST_MOST_BYTES: usize = 64;
 
-/// Head and tail of so many bytes take eight of the 32 registers.
+/// Head and tail of this many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
 
 /// One masked move.
@@ -30,7 +30,7 @@ const SMALL_MOST_BYTES: usize = 512;
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the first `len` lanes are active, which is all that may be touched.
+    // SAFETY: the first `len` lanes are active, and only these bytes are touched.
     unsafe {
         if is_mask_slow_at_either(dst, src) {
             without_masks(dst, src, len);
@@ -41,15 +41,15 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// Both ends, which overlap in the middle. Loads all before it stores.
+/// Moves both ends, which overlap in the middle. All loads come before all stores.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`;
-/// otherwise as [`within_raw`](super::within_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <=
+/// SMALL_MOST_BYTES`; otherwise as [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=128 => copy_head_tail::<__m512i, 1>(dst, src, len),

@@ -1,15 +1,16 @@
-//! The upper part of the ladder, shared by all vector levels: it executes a [`Plan`](crate::intent::Plan).
+//! The code for larger sizes, shared by all vector levels; it executes a [`Plan`](crate::intent::Plan).
 
-/// Makes `copy`, the ladder, out of a level's own `smallest` and `small`, and `CODE` out of that and `short_read_here`. The
-/// arguments are the attributes of the level and its block. Of the module come sizes too: `smallest` takes up to
-/// `SMALLEST_MOST_BYTES`, `small` up to `SMALL_MOST_BYTES`, at least 5 blocks; both load all before they store.
+/// Defines `copy`, which selects the code by length, from the level's own `smallest` and `small`, and `CODE`
+/// from that and `short_read_here`. The arguments are the attributes of the level and its block. The module
+/// also provides the sizes: `smallest` takes up to `SMALLEST_MOST_BYTES`, `small` up to `SMALL_MOST_BYTES`,
+/// at least 5 blocks. In both, all loads come before all stores.
 macro_rules! ladder {
     ($(#[$level:meta])* $block:ty) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::CopyCode =
             $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
 
-        /// The ladder.
+        /// Selects the code by length.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`bytes_raw`](super::bytes_raw).
@@ -17,7 +18,7 @@ macro_rules! ladder {
         $(#[$level])*
         pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward};
-            // SAFETY: len is in the bounds that each path asks for.
+            // SAFETY: len is within the bounds that each path requires.
             unsafe {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
@@ -33,13 +34,13 @@ macro_rules! ladder {
             }
         }
 
-        /// The ladder for a caller who reads the bytes immediately.
+        /// As `copy`, for a caller who reads the bytes immediately.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
+            // SAFETY: the same contract; `large_read_here` gets more bytes than it requires.
             unsafe {
                 match len {
                     ..$crate::intent::LOOPS_BELOW_BYTES => short_read_here(dst, src, len),
@@ -51,13 +52,13 @@ macro_rules! ladder {
             }
         }
 
-        /// The ladder for a caller with an intent.
+        /// As `copy`, for a caller with an intent.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         unsafe extern "C" fn planned(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: the same contract; len is what `large` asks for.
+            // SAFETY: the same contract; len is what `large` requires.
             unsafe {
                 match len {
                     ..$crate::intent::NON_TEMPORAL_LEAST_BYTES => copy(dst, src, len),
@@ -66,14 +67,15 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder.
+        /// The code for larger sizes.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn large(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: len is more than what each path asks for; no overlap and the level by contract.
+            // SAFETY: len exceeds what each path requires; no overlap and the level by contract.
             unsafe {
                 if plan.way == $crate::intent::Way::NonTemporal {
                     non_temporal(dst, src, len, plan);
@@ -84,16 +86,17 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder for ordinary stores.
+        /// The code for larger sizes with ordinary stores.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             use $crate::blocks::{self, READ_KEPT, READ_ONCE, copy_forward};
             use $crate::intent::Way;
-            // SAFETY: len is more than what each path asks for; no overlap and the level by contract.
+            // SAFETY: len exceeds what each path requires; no overlap and the level by contract.
             unsafe {
                 if plan.way == Way::String {
                     blocks::copy_rep_movsb(dst, src, len);
@@ -105,7 +108,7 @@ macro_rules! ladder {
             }
         }
 
-        /// Around the caches, unfenced.
+        /// Non-temporal stores, unfenced.
         ///
         /// # Safety
         /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
@@ -114,7 +117,7 @@ macro_rules! ladder {
         #[inline(never)]
         unsafe extern "C" fn non_temporal(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
             use $crate::blocks::{READ_KEPT, READ_ONCE, copy_non_temporal};
-            // SAFETY: len is more than `copy_non_temporal` asks for; no overlap and the level by contract.
+            // SAFETY: len exceeds what `copy_non_temporal` requires; no overlap and the level by contract.
             unsafe {
                 if plan.source_done {
                     copy_non_temporal::<$block, READ_ONCE>(dst, src, len);
@@ -130,7 +133,7 @@ macro_rules! ladder {
         /// The CPU has the level; otherwise as [`bytes_raw_unfenced`](super::bytes_raw_unfenced).
         $(#[$level])*
         unsafe extern "C" fn unfenced(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: the same contract; len is what `non_temporal` asks for where it is called.
+            // SAFETY: the same contract; len is what `non_temporal` requires where it is called.
             unsafe {
                 if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::NON_TEMPORAL_LEAST_BYTES {
                     non_temporal(dst, src, len, plan);
@@ -140,8 +143,8 @@ macro_rules! ladder {
             }
         }
 
-        /// The ladder for buffers that may overlap. `dst` lies `above` bytes behind `src`, modulo the address space: if
-        /// that is at least len, nothing is overwritten upwards before it is read.
+        /// As `copy`, for buffers that may overlap. `dst` lies `above` bytes after `src`, modulo the address
+        /// space: if that is at least len, copying upwards overwrites nothing before it is read.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`within_raw`](super::within_raw).
@@ -149,9 +152,10 @@ macro_rules! ladder {
         unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
             let above = dst.addr().wrapping_sub(src.addr());
-            // SAFETY: `smallest` and `small` load all before they store. Above them, len is more than what each path
-            // asks for. Upwards where dst is outside of the len bytes behind src; downwards where it is inside. The
-            // paths that bear no overlap are for buffers that are len bytes apart in both directions.
+            // SAFETY: in `smallest` and `small`, all loads come before all stores. Above them, len exceeds
+            // what each path requires. Copies go upwards if dst is not within the len bytes after src,
+            // downwards if it is. The paths that allow no overlap get buffers that are len bytes apart in
+            // both directions.
             unsafe {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
@@ -166,11 +170,12 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder for a caller without an intent, and out of the way: inlined, its registers would be saved
-        /// at every small call.
+        /// The code for larger sizes for a caller without an intent. Not inlined: its registers would be
+        /// saved at every small call.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]
@@ -180,10 +185,12 @@ macro_rules! ladder {
             unsafe { large(dst, src, len, Plan::of_copy(Intent::default(), dst, src, len)) }
         }
 
-        /// The upper part of the ladder for a caller who reads the bytes at once, out of the way as `large_by_size`.
+        /// The code for larger sizes for a caller who reads the bytes immediately. Not inlined, as
+        /// `large_by_size`.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]

@@ -2,14 +2,14 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | two slices | [`bytes`]; [`bytes_with`] if you know what happens to the copy next, or that the source is not
+//! | two slices | [`bytes`]; [`bytes_with`] if you know how the copy is used next, or that the source is not
 //! needed again |
-//! | a destination that has not been written yet | [`bytes_uninit`], [`bytes_uninit_with`] |
+//! | an uninitialised destination | [`bytes_uninit`], [`bytes_uninit_with`] |
 //! | both in one buffer | [`within`], [`within_with`] |
-//! | many pieces that are not needed soon, with one fence for all | [`bytes_unfenced`] and [`drain`](crate::drain) |
+//! | many pieces not needed soon, with one fence for all | [`bytes_unfenced`] and [`drain`](crate::drain) |
 //! | pointers | the same with `_raw` |
-//! [`bytes`] leaves the copy in the cache, as `memcpy` does, unless source and copy are larger than one core's share
-//! of the caches ([`Next::Unknown`](crate::Next::Unknown)).
+//! [`bytes`] leaves the copy in the cache, as `memcpy` does, unless source and copy together exceed one
+//! core's share of the caches ([`Next::Unknown`](crate::Next::Unknown)).
 
 use crate::dispatch::TABLE;
 use crate::intent::{Intent, NON_TEMPORAL_LEAST_BYTES, Plan};
@@ -49,7 +49,7 @@ pub fn bytes(dst: &mut [u8], src: &[u8]) {
     unsafe { bytes_raw(dst.as_mut_ptr(), src.as_ptr(), src.len()) }
 }
 
-/// Copies `src` to `dst`, leaving the copy cached or not as the caller's intent says.
+/// Copies `src` to `dst`; the caller's intent decides whether the copy is left in the cache.
 ///
 /// # Panics
 /// As [`bytes`].
@@ -69,7 +69,7 @@ pub fn bytes_with(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
     unsafe { bytes_raw_with(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
-/// Copies to memory that may not have been written yet, and returns it as bytes.
+/// Copies to memory that may be uninitialised, and returns it as bytes.
 ///
 /// # Panics
 /// As [`bytes`].
@@ -83,8 +83,8 @@ pub fn bytes_with(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
 #[track_caller]
 pub fn bytes_uninit<'a>(dst: &'a mut [MaybeUninit<u8>], src: &[u8]) -> &'a mut [u8] {
     check_lengths(dst.len(), src.len());
-    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; then the
-    // destination is initialised.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other;
+    // afterwards the destination is initialised.
     unsafe {
         bytes_raw(dst.as_mut_ptr().cast(), src.as_ptr(), src.len());
         crate::blocks::assume_init(dst)
@@ -110,8 +110,8 @@ pub fn bytes_uninit_with<'a>(
     intent: impl Into<Intent>,
 ) -> &'a mut [u8] {
     check_lengths(dst.len(), src.len());
-    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; then the
-    // destination is initialised.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other;
+    // afterwards the destination is initialised.
     unsafe {
         bytes_raw_with(dst.as_mut_ptr().cast(), src.as_ptr(), src.len(), intent);
         crate::blocks::assume_init(dst)
@@ -122,7 +122,8 @@ pub fn bytes_uninit_with<'a>(
 /// [`drain`](crate::drain).
 ///
 /// # Safety
-/// As [`zero::fill_unfenced`](crate::zero::fill_unfenced): [`drain`](crate::drain) before the next synchronisation.
+/// As [`zero::fill_unfenced`](crate::zero::fill_unfenced): [`drain`](crate::drain) before the next
+/// synchronisation.
 ///
 /// # Panics
 /// As [`bytes`].
@@ -141,11 +142,12 @@ pub fn bytes_uninit_with<'a>(
 #[track_caller]
 pub unsafe fn bytes_unfenced(dst: &mut [u8], src: &[u8], intent: impl Into<Intent>) {
     check_lengths(dst.len(), src.len());
-    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; the caller drains.
+    // SAFETY: slices are valid for their length, which is the same, and a mutable one overlaps no other; the
+    // caller drains.
     unsafe { bytes_raw_unfenced(dst.as_mut_ptr(), src.as_ptr(), src.len(), intent) }
 }
 
-/// Panics with both lengths, at the caller's caller, if they differ.
+/// Panics, naming both lengths and the caller's caller, if they differ.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn check_lengths(dst_bytes: usize, src_bytes: usize) {
@@ -158,7 +160,7 @@ pub(crate) fn check_lengths(dst_bytes: usize, src_bytes: usize) {
 #[inline(never)]
 #[track_caller]
 pub(crate) fn lengths_differ(dst_bytes: usize, src_bytes: usize) -> ! {
-    panic!("the destination has {dst_bytes} bytes, the source {src_bytes}: a copy needs as many of both")
+    panic!("the destination has {dst_bytes} bytes, the source {src_bytes}: their lengths must be equal")
 }
 
 /// Copies `len` bytes from `src` to `dst`. Bytes may be uninitialised.
@@ -175,7 +177,8 @@ pub(crate) fn lengths_differ(dst_bytes: usize, src_bytes: usize) -> ! {
 /// ```
 #[inline]
 pub unsafe fn bytes_raw(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was chosen for this
+    // CPU.
     unsafe { TABLE.copy()(dst, src, len) }
 }
 
@@ -195,7 +198,8 @@ pub unsafe fn bytes_raw(dst: *mut u8, src: *const u8, len: usize) {
 pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     if intent.reads_here() && (len < NON_TEMPORAL_LEAST_BYTES || !intent.is_source_done()) {
-        // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
+        // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was chosen for
+        // this CPU.
         return unsafe { TABLE.copy_read_here()(dst, src, len) };
     }
     if len < NON_TEMPORAL_LEAST_BYTES {
@@ -203,7 +207,8 @@ pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: i
         return unsafe { bytes_raw(dst, src, len) };
     }
     let plan = Plan::of_copy(intent, dst, src, len);
-    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, by contract; the kernel was chosen for this
+    // CPU.
     unsafe { TABLE.copy_planned()(dst, src, len, plan) }
 }
 
@@ -224,7 +229,7 @@ pub unsafe fn bytes_raw_with(dst: *mut u8, src: *const u8, len: usize, intent: i
 pub unsafe fn bytes_raw_unfenced(dst: *mut u8, src: *const u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     let plan = Plan::of_copy(intent, dst, src, len).unfenced(intent);
-    // SAFETY: both are valid for `len` bytes and do not overlap, and the caller drains, by contract; the kernel was picked for
-    // this CPU.
+    // SAFETY: both are valid for `len` bytes and do not overlap, and the caller drains, by contract; the
+    // kernel was chosen for this CPU.
     unsafe { TABLE.copy_unfenced()(dst, src, len, plan) }
 }

@@ -5,11 +5,11 @@ use crate::dispatch::TABLE;
 use crate::intent::Intent;
 use core::ops::{Bound, Range, RangeBounds};
 
-/// Copies the range `src` of a buffer to offset `dst` of the same buffer; the ranges may overlap. The equivalent of
-/// [`copy_within`](slice::copy_within).
+/// Copies the range `src` of a buffer to offset `dst` of the same buffer; the ranges may overlap. The
+/// equivalent of [`copy_within`](slice::copy_within).
 ///
 /// # Panics
-/// If source or destination is not entirely within the buffer; the message names both.
+/// If source or destination is not entirely within the buffer; the message gives both.
 ///
 /// ```
 /// let mut line = *b"to be or not";
@@ -23,12 +23,12 @@ use core::ops::{Bound, Range, RangeBounds};
 pub fn within(buffer: &mut [u8], src: impl RangeBounds<usize>, dst: usize) {
     let src = checked(buffer.len(), &src, dst);
     let start = buffer.as_mut_ptr();
-    // SAFETY: both places are in the slice, which is valid for reads and writes.
+    // SAFETY: both ranges are in the slice, which is valid for reads and writes.
     unsafe { within_raw(start.add(dst), start.add(src.start), src.len()) }
 }
 
-/// [`within`] with an intent, as [`bytes_with`](super::bytes_with) has it. It applies if the ranges do not overlap;
-/// otherwise source and copy share lines, which stay in the cache.
+/// [`within`] with an intent, as in [`bytes_with`](super::bytes_with). The intent applies if the ranges do
+/// not overlap; otherwise source and copy share lines, which stay in the cache.
 ///
 /// # Panics
 /// As [`within`].
@@ -45,11 +45,11 @@ pub fn within(buffer: &mut [u8], src: impl RangeBounds<usize>, dst: usize) {
 pub fn within_with(buffer: &mut [u8], src: impl RangeBounds<usize>, dst: usize, intent: impl Into<Intent>) {
     let src = checked(buffer.len(), &src, dst);
     let start = buffer.as_mut_ptr();
-    // SAFETY: both places are in the slice, which is valid for reads and writes.
+    // SAFETY: both ranges are in the slice, which is valid for reads and writes.
     unsafe { within_raw_with(start.add(dst), start.add(src.start), src.len(), intent) }
 }
 
-/// The range in numbers, if it and its copy are in a buffer of `bytes`.
+/// The resolved range, if it and its copy are within a buffer of `bytes`.
 #[inline]
 #[track_caller]
 fn checked(bytes: usize, src: &impl RangeBounds<usize>, dst: usize) -> Range<usize> {
@@ -86,17 +86,17 @@ fn outside(bytes: usize, start: usize, end: usize, dst: usize) -> ! {
 /// ```
 /// let mut words = [1_u32, 2, 3];
 /// let start = words.as_mut_ptr();
-/// // SAFETY: two words from the first on, and two from the second on.
+/// // SAFETY: two words starting at the first, and two starting at the second.
 /// unsafe { carryline::copy::within_raw(start.add(1).cast(), start.cast(), 8) };
 /// assert_eq!(words, [1, 1, 2]);
 /// ```
 #[inline]
 pub unsafe fn within_raw(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: both are valid for `len` bytes, by contract; the kernel was picked for this CPU.
+    // SAFETY: both are valid for `len` bytes, by contract; the kernel was chosen for this CPU.
     unsafe { TABLE.overlapping()(dst, src, len) }
 }
 
-/// [`within_raw`] with an intent, as [`within_with`] has it.
+/// [`within_raw`] with an intent, as in [`within_with`].
 ///
 /// # Safety
 /// As [`within_raw`].
@@ -105,7 +105,7 @@ pub unsafe fn within_raw(dst: *mut u8, src: *const u8, len: usize) {
 /// use carryline::{Next, copy};
 /// let mut words = [1_u32, 2, 3];
 /// let start = words.as_mut_ptr();
-/// // SAFETY: two words from the first on, and two from the second on.
+/// // SAFETY: two words starting at the first, and two starting at the second.
 /// unsafe { copy::within_raw_with(start.add(1).cast(), start.cast(), 8, Next::ReadHere) };
 /// assert_eq!(words, [1, 1, 2]);
 /// ```

@@ -1,4 +1,4 @@
-//! Copying with 16-byte moves and nothing that is special to a CPU; no plan can change that.
+//! Copying with 16-byte moves, without CPU-specific instructions; plans have no effect.
 
 pub(super) use crate::blocks::copy_mixed_up_to_64 as smallest;
 use crate::blocks::{Block16, READ_KEPT, copy_backward, copy_forward, copy_head_tail, copy_up_to_32};
@@ -8,18 +8,18 @@ use crate::intent::Plan;
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, read_here, planned, unfenced: planned, overlapping };
 
-/// What the smallest moves take.
+/// The most bytes for the smallest moves.
 pub(super) const SMALLEST_MOST_BYTES: usize = 64;
 
-/// Up to 128 bytes with overlapping moves at both ends, which load all before they store.
+/// Up to 128 bytes with overlapping moves at both ends; all loads come before all stores.
 pub(super) const SMALL_MOST_BYTES: usize = 128;
 
-/// The ladder: above the small sizes a loop of 64 bytes.
+/// Selects the code by length: above the small sizes, a loop of 64 bytes.
 ///
 /// # Safety
 /// As [`bytes_raw`](super::bytes_raw).
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: len is in the bounds that each asks for.
+    // SAFETY: len is within the bounds that each requires.
     unsafe {
         match len {
             ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
@@ -33,16 +33,17 @@ pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
 /// `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as [`within_raw`](super::within_raw).
 #[inline(always)]
 pub(super) unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: between one and two times four blocks of 16, valid for `len` bytes, by contract.
+    // SAFETY: len is between four and eight blocks of 16, valid for `len` bytes, by contract.
     unsafe { copy_head_tail::<Block16, 4>(dst, src, len) }
 }
 
-/// The ladder for a caller who reads the copy at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
+/// As `copy`, for a caller who reads the copy immediately: a load of 8 bytes can be forwarded from one store
+/// of 8, but not from two of 4.
 ///
 /// # Safety
 /// As [`bytes_raw`](super::bytes_raw).
 pub(super) unsafe extern "C" fn read_here(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=32 => copy_up_to_32(dst, src, len),
@@ -59,13 +60,13 @@ unsafe extern "C" fn planned(dst: *mut u8, src: *const u8, len: usize, _: Plan) 
     unsafe { copy(dst, src, len) }
 }
 
-/// The ladder for buffers that may overlap.
+/// As `copy`, for buffers that may overlap.
 ///
 /// # Safety
 /// As [`within_raw`](super::within_raw).
 unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: `small` loads all before it stores. Above it, upwards where dst is outside of the len bytes behind
-    // src; downwards where it is inside.
+    // SAFETY: in `small`, all loads come before all stores. Above it, copies go upwards if dst is not within
+    // the len bytes after src, downwards if it is.
     unsafe {
         match len {
             ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),

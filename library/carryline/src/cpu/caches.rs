@@ -1,34 +1,34 @@
-//! How much cache a core has, within plausible bounds of what a hypervisor reports.
+//! The cache sizes of a core, within plausible bounds for what a hypervisor reports.
 //!
-//! CPUID describes each cache: leaf 4 on Intel, leaf 8000_001D on AMD. A hypervisor may pass the host's last level
-//! to a machine of two cores, say that it is shared by one or by thousands, or leave it out; sizes of 0 and of
-//! 1 TiB have been seen, and thresholds made from them have crashed programs. So nothing here is used as it
-//! was found: a last level outside [`BELIEVABLE_BYTES`] counts as unknown, and a core's share of it is kept within
-//! [`SHARE_BYTES`]. Whoever compares with these figures may rely on those bounds.
+//! CPUID describes each cache: leaf 4 on Intel, leaf 8000_001D on AMD. A hypervisor may pass the host's
+//! last-level cache to a machine of two cores, report it as shared by one or by thousands, or omit it; sizes
+//! of 0 and of 1 TiB have been seen, and thresholds derived from them have crashed programs. So no value is
+//! used unchecked: a last level outside [`PLAUSIBLE_BYTES`] counts as unknown, and a core's share of it is
+//! kept within [`SHARE_BYTES`]. Users of these figures may rely on the bounds.
 
 use core::ops::RangeInclusive;
 
-/// Sizes of a last-level cache that are believed. The smallest x86-64 CPUs have 512 KiB in all, the largest
-/// 1152 MiB in a package, of which one core sees at most 96 MiB.
-pub(crate) const BELIEVABLE_BYTES: RangeInclusive<u64> = 256 << 10..=2 << 30;
+/// Plausible sizes of a last-level cache. The smallest x86-64 CPUs have 512 KiB in total, the largest 1152
+/// MiB per package, of which one core uses at most 96 MiB.
+pub(crate) const PLAUSIBLE_BYTES: RangeInclusive<u64> = 256 << 10..=2 << 30;
 
-/// What a core's share of the caches is taken for, whatever CPUID says.
+/// The bounds of a core's share of the caches.
 pub(crate) const SHARE_BYTES: RangeInclusive<usize> = 2 << 20..=32 << 20;
 
-/// What the last level is taken for, likewise: at least the smallest share of one core, at most four times the largest.
+/// The bounds of the last level: from the smallest share of one core to four times the largest.
 pub(crate) const LAST_LEVEL_BYTES: RangeInclusive<usize> = 2 << 20..=128 << 20;
 
-/// What the last level is taken for where CPUID says nothing that can be believed.
+/// The size of the last level if CPUID reports no plausible one.
 const LAST_LEVEL_UNKNOWN_BYTES: usize = 16 << 20;
 
-/// The caches behind the first level, within bounds.
+/// The cache sizes beyond the first level, within bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Caches {
-    /// What one core may fill without pushing out what others use: its second level and its part of the last,
-    /// within [`SHARE_BYTES`].
+    /// The bytes that one core may fill without evicting what others use: its second level and its part of
+    /// the last, within [`SHARE_BYTES`].
     pub(crate) core_share_bytes: usize,
-    /// What all cores that share the last level may fill together; not less than the share of one, and within
-    /// [`LAST_LEVEL_BYTES`].
+    /// The bytes that all cores that share the last level may fill together: at least the share of one core,
+    /// and within [`LAST_LEVEL_BYTES`].
     pub(crate) last_level_bytes: usize,
 }
 
@@ -42,7 +42,8 @@ pub(crate) struct Level {
 
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has CPUID"))]
 impl Level {
-    /// Reads the registers of leaf 4 or 8000_001D; `None` ends the list, and instruction caches are level 0.
+    /// Decodes the registers of leaf 4 or 8000_001D. `None` ends the list; instruction caches count as level
+    /// 0.
     pub(crate) fn decode(eax: u32, ebx: u32, ecx: u32) -> Option<Level> {
         const END: u32 = 0;
         const INSTRUCTIONS: u32 = 2;
@@ -60,11 +61,11 @@ impl Level {
 }
 
 impl Caches {
-    /// Brings what CPUID says within bounds.
+    /// Brings the reported levels within bounds.
     pub(crate) fn from_levels(levels: impl Iterator<Item = Level>) -> Caches {
         let (mut second, mut last) = (0, None);
-        for level in levels.filter(|level| BELIEVABLE_BYTES.contains(&level.bytes)) {
-            // At most 2 GiB, and a part of that.
+        for level in levels.filter(|level| PLAUSIBLE_BYTES.contains(&level.bytes)) {
+            // At most 2 GiB, or a part of it.
             let share = (level.bytes / u64::from(level.sharers)) as usize;
             match level.number {
                 2 => second = share,
@@ -78,7 +79,7 @@ impl Caches {
         Caches { core_share_bytes, last_level_bytes }
     }
 
-    /// Asks the CPU, which traps to the host in a virtual machine, several times.
+    /// Queries the CPU; in a virtual machine, this traps to the host several times.
     pub(crate) fn detect() -> Caches {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
@@ -114,21 +115,21 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_believed_does_not_count() {
+    fn implausible_sizes_are_ignored() {
         let unknown = caches_of(&[]);
         assert_eq!(unknown, (16 * MIB, 16 * MIB));
         for bytes in [0, 1, 64, 1 << 40, u64::MAX] {
             assert_eq!(caches_of(&[level(3, bytes, 1)]), unknown, "{bytes}");
             assert_eq!(caches_of(&[level(2, bytes, 1)]), unknown, "{bytes}");
         }
-        // One core of a guest that sees the host's whole cache, and a cache that thousands share.
+        // One core of a guest that sees the host's whole cache, and a cache shared by thousands.
         assert_eq!(caches_of(&[level(3, 1 << 30, 1)]), (32 * MIB, 128 * MIB));
         assert_eq!(caches_of(&[level(3, 32 << 20, 4096)]), (2 * MIB, 32 * MIB));
     }
 
     #[test]
-    fn registers_are_read_as_the_manuals_say() {
-        // A first level of 48 KiB: 12 ways of 64 sets of 64 bytes. A last level of 32 MiB for two.
+    fn registers_decode_as_in_the_manuals() {
+        // A first level of 48 KiB: 12 ways of 64 sets of 64 bytes. A last level of 32 MiB shared by two.
         assert_eq!(Level::decode(0x121, 0x02c0_003f, 63), Some(level(1, 48 << 10, 1)));
         assert_eq!(Level::decode(0x4163, 0x03c0_003f, 32767), Some(level(3, 32 << 20, 2)));
         assert_eq!(Level::decode(0x122, 0x01c0_003f, 63).map(|level| level.number), Some(0));
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_detected_is_within_bounds() {
+    fn detected_sizes_are_within_bounds() {
         let here = Caches::detect();
         assert_eq!(here, Caches::detect());
         assert!(

@@ -1,12 +1,12 @@
-//! What the running CPU can do, and what the operating system lets it do.
+//! The features of the running CPU that the operating system supports.
 //!
-//! CPUID alone is not enough: AVX and AVX-512 registers exist for a program only if the operating system
-//! saves them at a context switch, which it announces in XCR0 (read with XGETBV, itself legal only where
-//! CPUID reports OSXSAVE). A virtual machine may report AVX-512 and hide it in XCR0; a library that looks
-//! only at the first dies there of SIGILL. [`Features::detect`] looks at both.
+//! CPUID alone is not enough: programs can use AVX and AVX-512 registers only if the operating system saves
+//! them at context switches, which it announces in XCR0 (read with XGETBV, which itself requires that CPUID
+//! reports OSXSAVE). A virtual machine may report AVX-512 and disable it in XCR0; a library that checks only
+//! CPUID then dies of SIGILL. [`Features::detect`] checks both.
 //!
-//! `CARRYLINE_MASK=avx512f,avx2` (crate feature `environment`) takes features away, with all that build on them, so
-//! that the path of a weaker CPU can be run on a strong one. Nothing can add a feature.
+//! `CARRYLINE_MASK=avx512f,avx2` (crate feature `environment`) removes features and those that depend on
+//! them, to run the code for a weaker CPU on a strong one. Features cannot be added.
 
 pub(crate) mod caches;
 mod model;
@@ -25,7 +25,7 @@ macro_rules! features {
     ($($(#[$doc:meta])* $constant:ident = $bit:literal, $name:literal;)*) => {
         impl Features {
             $($(#[$doc])* pub const $constant: Features = Features(1 << $bit);)*
-            /// Every feature with the name it has in `CARRYLINE_MASK`, in `/proc/cpuinfo` and in listings.
+            /// Every feature with its name in `CARRYLINE_MASK`, in `/proc/cpuinfo` and in listings.
             pub const NAMED: &'static [(&'static str, Features)] = &[$(($name, Features::$constant)),*];
         }
     };
@@ -58,7 +58,7 @@ features! {
     CLFLUSHOPT = 11, "clflushopt";
     /// `ssse3`: byte shuffles.
     SSSE3 = 12, "ssse3";
-    /// `sse4_2`: string comparison and CRC-32; the least that some packet libraries are compiled for.
+    /// `sse4_2`: string comparison and CRC-32; the baseline that some packet libraries are compiled for.
     SSE42 = 13, "sse4_2";
 }
 
@@ -66,7 +66,7 @@ impl Features {
     /// The empty set.
     pub const NONE: Features = Features(0);
 
-    /// What the masked-move kernels of the AVX-512 rung need.
+    /// The features that the masked-move AVX-512 kernels need.
     pub const AVX512: Features =
         Features::AVX512F.union(Features::AVX512BW).union(Features::AVX512VL).union(Features::BMI2);
 
@@ -82,13 +82,13 @@ impl Features {
         Features(self.0 & !other.0)
     }
 
-    /// True if every member of `other` is in this set.
+    /// Whether every member of `other` is in this set.
     #[must_use]
     pub const fn contains(self, other: Features) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// True if the set has no member.
+    /// Whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -100,7 +100,7 @@ impl Features {
         self.0
     }
 
-    /// The feature of that name, as in [`Features::NAMED`].
+    /// The feature with this name, as in [`Features::NAMED`].
     ///
     /// ```
     /// use carryline::internals::cpu::Features;
@@ -117,8 +117,8 @@ impl Features {
         Features::NAMED.iter().filter(move |(_, feature)| self.contains(*feature)).map(|(name, _)| *name)
     }
 
-    /// This set without `masked` and without everything that cannot be there when `masked` is not: no
-    /// AVX-512 without AVX2, no AVX-512 extension without AVX512F.
+    /// This set without `masked` and the features that depend on it: no AVX-512 without AVX2, no AVX-512
+    /// extension without AVX512F.
     ///
     /// ```
     /// use carryline::internals::cpu::Features;
@@ -138,8 +138,8 @@ impl Features {
         left
     }
 
-    /// Asks the CPU and the operating system, unmasked and uncached. CPUID traps to the host in a virtual
-    /// machine (thousands of cycles): call it once, or use [`features`].
+    /// Queries the CPU and the operating system, without mask or cache. CPUID traps to the host in a virtual
+    /// machine (thousands of cycles): call this once, or use [`features`].
     #[must_use]
     pub fn detect() -> Features {
         #[cfg(target_arch = "x86_64")]
@@ -162,7 +162,7 @@ impl fmt::Debug for Features {
 const KNOWN: u32 = 1 << 31;
 static FEATURES: AtomicU32 = AtomicU32::new(0);
 
-/// The features that kernels may use: [`Features::detect`] less those masked, found once.
+/// The features that kernels may use: [`Features::detect`] without masked ones, computed once.
 #[must_use]
 #[inline]
 pub fn features() -> Features {
@@ -180,8 +180,8 @@ pub(crate) fn known_features() -> Features {
     Features(FEATURES.load(Ordering::Relaxed) & !KNOWN)
 }
 
-/// Takes features away for the rest of the process, as `CARRYLINE_MASK` does, and returns what is left: for programs that
-/// read their own environment. Kernels that have been picked before stay.
+/// Removes features for the rest of the process, as `CARRYLINE_MASK` does, and returns the remaining ones;
+/// for programs that read their own environment. Kernels chosen before stay.
 ///
 /// ```
 /// use carryline::internals::cpu::{self, Features};
@@ -199,8 +199,8 @@ pub fn mask(masked: Features) -> Features {
 fn find() -> Features {
     #[cfg(feature = "environment")]
     let mask = mask_from_environment().unwrap_or_else(|error| {
-        static SAID: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
-        crate::environment::ignore(&SAID, &error);
+        static REPORTED: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+        crate::environment::ignore(&REPORTED, &error);
         Features::NONE
     });
     #[cfg(not(feature = "environment"))]
@@ -210,13 +210,13 @@ fn find() -> Features {
     found
 }
 
-/// `CARRYLINE_MASK` names a feature that does not exist.
+/// `CARRYLINE_MASK` names an unknown feature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownFeature(Word);
 
 impl fmt::Display for UnknownFeature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CARRYLINE_MASK names the unknown CPU feature {}; known are", self.0)?;
+        write!(f, "unknown CPU feature {} in CARRYLINE_MASK; known:", self.0)?;
         Features::NAMED.iter().try_for_each(|(name, _)| write!(f, " {name}"))
     }
 }
@@ -226,7 +226,7 @@ impl core::error::Error for UnknownFeature {}
 /// Reads a comma-separated list of feature names; empty words are skipped.
 ///
 /// # Errors
-/// [`UnknownFeature`] when a word names none.
+/// [`UnknownFeature`] if a word is not a feature name.
 ///
 /// ```
 /// use carryline::internals::cpu::{Features, parse_mask};
@@ -239,11 +239,11 @@ pub fn parse_mask(list: &str) -> Result<Features, UnknownFeature> {
     })
 }
 
-/// The mask in `CARRYLINE_MASK`; empty if the variable is not set or the crate is built without the feature
+/// The mask in `CARRYLINE_MASK`; empty if the variable is unset or the crate is built without the feature
 /// `environment`.
 ///
 /// # Errors
-/// [`UnknownFeature`] when a word of it names no feature.
+/// [`UnknownFeature`] if a word in it is not a feature name.
 pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
     #[cfg(feature = "environment")]
     match std::env::var("CARRYLINE_MASK") {
@@ -257,9 +257,8 @@ pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    use super::Features;
-    use super::Model;
     use super::caches::Level;
+    use super::{Features, Model};
     use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
     // XCR0 bits: SSE 1, AVX 2; opmask 5, upper halves of ZMM0-15 6, ZMM16-31 7.
@@ -272,8 +271,8 @@ mod x86_64 {
         unsafe { __cpuid_count(leaf, subleaf) }
     }
 
-    /// The caches, in the CPU's order, by the leaf that its maker fills. No CPU has more than a few; a list that
-    /// does not end is cut.
+    /// The caches in the CPU's order, from the leaf that its vendor uses. No CPU has more than a few; a list
+    /// that does not end is cut.
     pub(super) fn cache_levels() -> impl Iterator<Item = Level> {
         const INTEL_LEAF: u32 = 4;
         const AMD_LEAF: u32 = 0x8000_001d;
@@ -308,20 +307,11 @@ mod x86_64 {
             }
         };
 
-        let highest = cpuid(0, 0).eax;
         let leaf1 = cpuid(1, 0);
-        let (leaf7, leaf7_1) = if highest >= 7 {
-            let leaf7 = cpuid(7, 0);
-            let leaf7_1 = if leaf7.eax >= 1 { cpuid(7, 1).eax } else { 0 };
-            (leaf7, leaf7_1)
-        } else {
-            (cpuid(0, 0), 0)
-        };
-        let leaf7_there = highest >= 7;
         let extended_8 = if cpuid(0x8000_0000, 0).eax >= 0x8000_0008 { cpuid(0x8000_0008, 0).ebx } else { 0 };
 
         let osxsave = has(leaf1.ecx, 26) && has(leaf1.ecx, 27);
-        // SAFETY: OSXSAVE is set, so XGETBV is there and enabled.
+        // SAFETY: OSXSAVE is set, so XGETBV exists and is enabled.
         let state = if osxsave { unsafe { xcr0() } } else { 0 };
         let ymm = state & XCR0_YMM == XCR0_YMM && has(leaf1.ecx, 28);
         let zmm = ymm && state & XCR0_ZMM == XCR0_ZMM;
@@ -329,7 +319,9 @@ mod x86_64 {
         add(has(leaf1.ecx, 9), Features::SSSE3);
         add(has(leaf1.ecx, 20), Features::SSE42);
         add(has(extended_8, 0), Features::CLZERO);
-        if leaf7_there {
+        if cpuid(0, 0).eax >= 7 {
+            let leaf7 = cpuid(7, 0);
+            let leaf7_1 = if leaf7.eax >= 1 { cpuid(7, 1).eax } else { 0 };
             let avx2 = ymm && has(leaf7.ebx, 5);
             let avx512f = zmm && avx2 && has(leaf7.ebx, 16);
             add(avx2, Features::AVX2);
@@ -352,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_there_once_and_leads_back() {
+    fn feature_names_are_unique_and_parse_back() {
         for (index, (name, feature)) in Features::NAMED.iter().enumerate() {
             assert_eq!(Features::from_name(name), Some(*feature));
             assert!(Features::NAMED[index + 1..].iter().all(|(other, bit)| other != name && bit != feature));
@@ -377,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_takes_away_what_builds_on_it() {
+    fn a_mask_removes_dependent_features() {
         let all = Features::NAMED.iter().fold(Features::NONE, |set, (_, feature)| set.union(*feature));
         let left = all.masked(Features::AVX2);
         for gone in [Features::AVX512F, Features::AVX512BW, Features::AVX512VNNI, Features::AVXVNNI] {

@@ -1,20 +1,20 @@
-//! The CPU's model as CPUID numbers it.
+//! The CPU's model as reported by CPUID.
 
 use core::fmt;
 
-/// A CPU's model: what `/proc/cpuinfo` calls `vendor_id`, `cpu family` and `model`.
+/// A CPU's model: `vendor_id`, `cpu family` and `model` in `/proc/cpuinfo`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Model {
-    /// The maker's name for itself, 12 characters, like `AuthenticAMD`.
+    /// The vendor's identification string of 12 characters, like `AuthenticAMD`.
     pub vendor: [u8; 12],
-    /// The family, the extended one added.
+    /// The family, including the extended family.
     pub family: u32,
-    /// The model within the family, the extended one in front.
+    /// The model within the family, including the extended model.
     pub model: u32,
 }
 
 impl Model {
-    /// This CPU's; `None` where there is no CPUID.
+    /// The model of this CPU; `None` without CPUID.
     ///
     /// ```
     /// use carryline::internals::cpu::Model;
@@ -34,7 +34,7 @@ impl Model {
         }
     }
 
-    /// Reads the registers of leaf 0 (EBX, ECX, EDX) and of leaf 1 (EAX).
+    /// Decodes the registers of leaf 0 (EBX, ECX, EDX) and leaf 1 (EAX).
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has CPUID"))]
     pub(crate) fn decode([ebx, ecx, edx]: [u32; 3], leaf1_eax: u32) -> Model {
         let mut vendor = [0; 12];
@@ -60,14 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registers_are_read_as_the_manuals_say() {
+    fn registers_decode_as_in_the_manuals() {
         let amd = [0x6874_7541, 0x444d_4163, 0x6974_6e65];
         let intel = [0x756e_6547, 0x6c65_746e, 0x4965_6e69];
-        let said = |registers, leaf1_eax| Model::decode(registers, leaf1_eax).to_string();
-        assert_eq!(said(amd, 0x00b0_0f21), "AuthenticAMD family 26 model 2");
-        assert_eq!(said(amd, 0x00a0_0f11), "AuthenticAMD family 25 model 1");
-        assert_eq!(said(intel, 0x0008_06f8), "GenuineIntel family 6 model 143");
-        assert_eq!(said(intel, 0x0000_0f29), "GenuineIntel family 15 model 2");
+        let decoded = |registers, leaf1_eax| Model::decode(registers, leaf1_eax).to_string();
+        assert_eq!(decoded(amd, 0x00b0_0f21), "AuthenticAMD family 26 model 2");
+        assert_eq!(decoded(amd, 0x00a0_0f11), "AuthenticAMD family 25 model 1");
+        assert_eq!(decoded(intel, 0x0008_06f8), "GenuineIntel family 6 model 143");
+        assert_eq!(decoded(intel, 0x0000_0f29), "GenuineIntel family 15 model 2");
         assert_eq!(Model::decode([0; 3], 0), Model { vendor: [0; 12], family: 0, model: 0 });
     }
 }

@@ -1,4 +1,4 @@
-//! The ladder of plans, for every built-in profile.
+//! Plans for every built-in profile.
 
 use super::*;
 use crate::profile::{Profile, built_in, built_in_names};
@@ -14,10 +14,10 @@ fn profiles() -> impl Iterator<Item = &'static Profile<'static>> {
 }
 
 fn unmeasured() -> &'static Profile<'static> {
-    built_in("unmeasured").expect("it is built in")
+    built_in("unmeasured").expect("a built-in profile")
 }
 
-/// The plan by a profile, on a CPU with these caches.
+/// The plan for a profile on a CPU with these caches.
 fn plan(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job, has_erms: bool) -> Plan {
     Plan::of(intent.into(), len, job, has_erms, |decision| match decision {
         Decision::CacheShare => SHARE,
@@ -31,7 +31,7 @@ fn way(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job) -
 }
 
 #[test]
-fn each_intent_has_its_threshold_on_every_cpu() {
+fn every_intent_has_its_threshold_in_every_profile() {
     for profile in profiles() {
         for (next, job, from) in [
             (Next::Unknown, Job::Zero, SHARE),
@@ -55,7 +55,7 @@ fn each_intent_has_its_threshold_on_every_cpu() {
 }
 
 #[test]
-fn string_instructions_are_for_the_cpus_on_which_they_win() {
+fn string_instructions_start_at_their_thresholds() {
     for profile in profiles() {
         for (next, job, decision) in [
             (Next::Unknown, Job::Zero, Decision::RepStosb),
@@ -81,7 +81,7 @@ fn string_instructions_are_for_the_cpus_on_which_they_win() {
 }
 
 #[test]
-fn what_takes_string_instructions_away() {
+fn masks_distances_and_single_reads_disable_string_instructions() {
     for profile in profiles() {
         for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
             let masked = |job| plan(profile, next, len, job, false).way;
@@ -94,7 +94,7 @@ fn what_takes_string_instructions_away() {
 }
 
 #[test]
-fn a_source_is_read_once_from_its_length_on_and_always_beside_non_temporal_stores() {
+fn sources_are_read_once_above_a_length_and_with_non_temporal_stores() {
     for profile in profiles() {
         let from = profile.decisions.get(Decision::ReadOnce);
         let is_once = |intent: Intent, len| plan(profile, intent, len, COPY, true).source_done;
@@ -108,7 +108,7 @@ fn a_source_is_read_once_from_its_length_on_and_always_beside_non_temporal_store
 }
 
 #[test]
-fn kernels_need_not_ask_below_the_loops_own_sizes() {
+fn calls_below_the_limit_use_loops() {
     for profile in profiles() {
         for next in [Next::Unknown, Next::ReadHere] {
             for len in [0, 511, LOOPS_BELOW_BYTES - 1] {
@@ -120,7 +120,7 @@ fn kernels_need_not_ask_below_the_loops_own_sizes() {
 }
 
 #[test]
-fn a_part_counts_as_its_job() {
+fn the_job_size_replaces_the_length() {
     let from = unmeasured().decisions.get(Decision::ZeroNonTemporal);
     for (len, job, expected) in
         [(1, 1 << 20, true), (600, from - 1, false), (1 << 16, 1, true), (0, 0, false)]
@@ -133,7 +133,7 @@ fn a_part_counts_as_its_job() {
 }
 
 #[test]
-fn without_a_fence_every_store_for_nobody_is_non_temporal() {
+fn unfenced_stores_not_read_soon_are_non_temporal() {
     for next in EVERY_NEXT {
         let plan = Plan::default().unfenced(next.into());
         assert_eq!(plan.way == Way::NonTemporal, matches!(next, Next::NotSoon | Next::Device));
@@ -141,9 +141,9 @@ fn without_a_fence_every_store_for_nobody_is_non_temporal() {
 }
 
 #[test]
-fn the_caches_are_not_asked_for_where_they_cannot_matter() {
+fn cache_sizes_are_read_only_where_they_matter() {
     let no_cache = |decision| match decision {
-        Decision::CacheShare | Decision::LastLevel => unreachable!("asked"),
+        Decision::CacheShare | Decision::LastLevel => unreachable!("cache size read"),
         _ => unmeasured().decisions.get(decision),
     };
     for next in EVERY_NEXT {
@@ -153,7 +153,7 @@ fn the_caches_are_not_asked_for_where_they_cannot_matter() {
 }
 
 #[test]
-fn an_absurd_threshold_is_still_a_threshold() {
+fn extreme_thresholds_work() {
     for threshold in [0, 1, usize::MAX] {
         for next in [Next::Unknown, Next::ReadElsewhere] {
             let is_non_temporal =
@@ -166,7 +166,7 @@ fn an_absurd_threshold_is_still_a_threshold() {
 }
 
 #[test]
-fn a_distance_that_looks_like_an_overlap_is_known() {
+fn distances_that_look_like_overlaps_are_detected() {
     let src: usize = (1 << 40) + 77;
     for pages in [0, 4096, 1 << 20, 1 << 32, usize::MAX - 4095] {
         let is_safe =

@@ -1,15 +1,15 @@
-//! The profiles that are compiled in: one file each in the folder `profiles`, one line each in [`BUILT_IN`].
+//! The built-in profiles: one file each in the folder `profiles`, and one line each in [`BUILT_IN`].
 //!
-//! A feature bit says that an instruction is there, never that it is fast. `rep movsb` copies 64 KiB on a Zen 3 in 3,200
-//! ticks or in 52,900, depending on the distance between the buffers, and both that CPU and one on which it wins at every
-//! distance report ERMS. So every decision of this kind stands in a profile, one for each CPU that was measured, which
-//! says where the figures are. A CPU that nobody measured gets `unmeasured`: loops, never a string instruction, and
-//! non-temporal stores only from sizes at which they won on every CPU so far.
+//! A feature bit states that an instruction exists, not that it is fast. `rep movsb` copies 64 KiB on a Zen 3
+//! in 3,200 or 52,900 ticks, depending on the distance between the buffers; that CPU reports ERMS, and so
+//! does one on which it is faster than a loop at every distance. So every such decision is in a profile, one
+//! per measured CPU, which names the source of its figures. Other CPUs get `unmeasured`: loops, never string
+//! instructions, and non-temporal stores only at sizes at which they were faster on every CPU so far.
 
 use super::{Profile, parse};
 use crate::cpu::Model;
 
-/// Reads a file while this crate is compiled.
+/// Parses a file at compile time.
 const fn compiled(text: &'static str) -> Profile<'static> {
     match parse(text) {
         Ok(profile) => profile,
@@ -17,7 +17,7 @@ const fn compiled(text: &'static str) -> Profile<'static> {
     }
 }
 
-/// Makes the list out of the names of the files.
+/// Makes the list from the names of the files.
 macro_rules! files {
     ($($name:literal)*) => {
         &[$(($name, {
@@ -27,7 +27,7 @@ macro_rules! files {
     };
 }
 
-/// Each profile with its name for `CARRYLINE_TUNING=builtin:NAME`; the one for CPUs that nobody measured comes last.
+/// Each profile with its name for `CARRYLINE_TUNING=builtin:NAME`; the one for unmeasured CPUs comes last.
 static BUILT_IN: &[(&str, Profile<'static>)] = files! {
     "amd-zen5"
     "amd-zen3"
@@ -46,13 +46,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// The built-in profile of a name.
+/// The built-in profile with this name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Profile<'static>> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, profile)| profile)
 }
 
-/// The built-in profile of a model with its name: the one that is for it, else `unmeasured`.
+/// The built-in profile for a model and its name; `unmeasured` if there is none.
 ///
 /// ```
 /// use carryline::internals::cpu::Model;
@@ -64,7 +64,7 @@ pub fn named(name: &str) -> Option<&'static Profile<'static>> {
 #[must_use]
 pub fn of_model(model: Option<Model>) -> (&'static str, &'static Profile<'static>) {
     let is_for = |profile: &Profile<'_>| match (profile.cpu, model) {
-        (Some(models), Some(model)) => models.contain(model),
+        (Some(models), Some(model)) => models.contains(model),
         (cpu, _) => cpu.is_none(),
     };
     let found = BUILT_IN.iter().find(|(_, profile)| is_for(profile));
@@ -84,7 +84,7 @@ mod tests {
     const INTEL: [u8; 12] = *b"GenuineIntel";
 
     #[test]
-    fn a_model_gets_its_profile_and_no_other() {
+    fn models_get_their_profiles() {
         let name = |model| of_model(Some(model)).0;
         assert_eq!(name(model(AMD, 26, 2)), "amd-zen5");
         assert_eq!(name(model(AMD, 25, 1)), "amd-zen3");
@@ -102,13 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn no_model_has_two_profiles_and_one_profile_is_for_all() {
+    fn profiles_do_not_overlap_and_one_is_for_all_cpus() {
         for (name, profile) in BUILT_IN {
             assert_eq!(profile.cpu.is_none(), *name == "unmeasured");
             let Some(models) = profile.cpu else { continue };
             for number in models.models[0]..=models.models[1] {
                 let model = model(models.vendor, models.family, number);
-                let holders = BUILT_IN.iter().filter(|(_, p)| p.cpu.is_some_and(|cpu| cpu.contain(model)));
+                let holders = BUILT_IN.iter().filter(|(_, p)| p.cpu.is_some_and(|cpu| cpu.contains(model)));
                 assert_eq!(holders.count(), 1, "{model}");
             }
         }

@@ -1,23 +1,23 @@
-//! The list of decisions: what a profile says, with names, meanings and bounds.
+//! The decisions of a profile, with their names, meanings and bounds.
 
 use crate::cpu::caches::{LAST_LEVEL_BYTES, SHARE_BYTES};
 use crate::intent::{LOOPS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES};
 use core::ops::RangeInclusive;
 
-/// The largest threshold; beyond it, "never" serves.
+/// The largest threshold; above it, use "never".
 const MOST_BYTES: usize = 1 << 30;
 
-/// The length from which on no call is as long: the value of "never".
+/// The value of "never": no call has this length.
 pub const NEVER: usize = usize::MAX;
 
-/// The value of "detected": the CPU is asked.
+/// The value of "detected": the CPU is queried.
 pub const DETECTED: usize = 0;
 
-/// Makes [`Decision`] out of a list of its variants, each with its name, its bounds and the word that may stand in place
-/// of a number. The meaning is the documentation too.
+/// Defines [`Decision`] from a list of variants, each with its name, its bounds, and the word that may
+/// replace a number. The meaning is also the documentation.
 macro_rules! decisions {
     ($($variant:ident = $name:literal, $bounds:expr, $word:ident, $meaning:literal;)*) => {
-        /// What depends on the CPU's model and is a number of bytes.
+        /// A number of bytes that depends on the CPU's model.
         ///
         /// ```
         /// use carryline::internals::tuning::Decision;
@@ -33,7 +33,7 @@ macro_rules! decisions {
         }
 
         impl Decision {
-            /// All of them, in the order of files and listings.
+            /// All decisions, in the order of files and listings.
             pub const ALL: &'static [Decision] = &[$(Decision::$variant),*];
 
             /// The name in files and listings, which ends with the unit.
@@ -44,7 +44,7 @@ macro_rules! decisions {
                 }
             }
 
-            /// What it decides, in one sentence.
+            /// The meaning in one sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self {
@@ -52,7 +52,7 @@ macro_rules! decisions {
                 }
             }
 
-            /// The least and the most bytes that are allowed.
+            /// The smallest and largest allowed number of bytes.
             #[must_use]
             pub const fn bounds(self) -> RangeInclusive<usize> {
                 match self {
@@ -60,7 +60,7 @@ macro_rules! decisions {
                 }
             }
 
-            /// What may stand in place of a number, if anything, and the value that it means.
+            /// The word that may replace a number, if any, and its value.
             #[must_use]
             pub const fn word(self) -> Option<(&'static str, usize)> {
                 match self {
@@ -74,48 +74,48 @@ macro_rules! decisions {
     (@ no_word) => { None };
 }
 
-// Kernels do not ask below the lower bounds.
+// Kernels do not read decisions below these lower bounds.
 decisions! {
     RepStosb = "rep_stosb_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "Zeroing from this length on is done by `rep stosb`, not by a loop.";
+        "Zeroing of at least this length uses `rep stosb` instead of a loop.";
     RepStosbReadHere = "rep_stosb_read_here_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "The same for bytes that this core reads next: the first level, as long as it holds them, should have them.";
+        "The same for bytes that this core reads next, which should be in its first-level cache if they fit.";
     RepStosbNotSoon = "rep_stosb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
-        "The same for bytes that nothing reads soon: their lines are not cached.";
+        "The same for bytes that are not read soon; their lines are not cached.";
     RepMovsb = "rep_movsb_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "Copying from this length on is done by `rep movsb`, not by a loop, at distances at which no CPU was seen to be slow.";
+        "Copying of at least this length uses `rep movsb` instead of a loop, at distances at which no CPU was found to be slow.";
     RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
-        "The same for copies that nothing reads soon.";
+        "The same for copies that are not read soon.";
     ZeroNonTemporal = "zero_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
-        "Zeroing that nothing reads soon is non-temporal from this length on; below, the fence costs more than it saves.";
+        "Zeroing of at least this length is non-temporal if not read soon; below, the fence costs more than it saves.";
     CopyNonTemporal = "copy_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
-        "Copies that nothing reads soon are non-temporal from this length on.";
+        "Copies of at least this length are non-temporal if not read soon.";
     ReadOnce = "read_once_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
-        "A source that is not needed again is prefetched, from this length on, so that it evicts nothing else.";
+        "A source of at least this length that is not needed again is prefetched such that it evicts nothing else.";
     SumPrefetch = "sum_prefetch_from_bytes", SUM_PREFETCH_LEAST_BYTES..=MOST_BYTES, never,
-        "AVX-512 sums prefetch from this length on; where the caches hold the data, that only costs.";
+        "AVX-512 sums of at least this length prefetch; if the caches hold the data, that only costs time.";
     SumPrefetchAhead = "sum_prefetch_ahead_bytes", SUM_PREFETCH_AHEAD_BYTES, no_word,
-        "How far ahead of its loads a sum that prefetches asks for lines.";
+        "How far ahead of its loads a sum prefetches.";
     CacheShare = "cache_share_bytes", SHARE_BYTES, detected,
-        "What one core may fill of the caches; zeroing and copying of more is non-temporal, unless it is read here.";
+        "One core's share of the caches; zeroing and copying of more is non-temporal unless this core reads it next.";
     LastLevel = "last_level_bytes", LAST_LEVEL_BYTES, detected,
-        "What all cores that share the last level may fill; the same for bytes that another core reads.";
+        "The size of the last-level cache that cores share; the same limit for bytes that another core reads.";
 }
 
-/// Sums of fewer bytes do not look at [`Decision::SumPrefetch`]: every second level holds them.
+/// Sums of fewer bytes do not read [`Decision::SumPrefetch`]: every second-level cache holds them.
 pub(crate) const SUM_PREFETCH_LEAST_BYTES: usize = 128 << 10;
 
-/// From an iteration of the loop to what a first level may hold.
+/// From one iteration of the loop to the size of a first-level cache.
 const SUM_PREFETCH_AHEAD_BYTES: RangeInclusive<usize> = 512..=32 << 10;
 
 impl Decision {
-    /// What its numbers count; the same for all.
+    /// The unit of all values.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         "bytes"
     }
 
-    /// Whether a value is within the bounds, or that of the word.
+    /// Whether a value is within the bounds or that of the word.
     ///
     /// ```
     /// use carryline::internals::tuning::{DETECTED, Decision, NEVER};
@@ -147,18 +147,18 @@ impl Decision {
 pub struct Decisions([usize; Decision::ALL.len()]);
 
 impl Decisions {
-    /// Each value is one that its decision allows.
+    /// Each value must be allowed for its decision.
     pub(super) const fn new(values: [usize; Decision::ALL.len()]) -> Decisions {
         Decisions(values)
     }
 
-    /// The value of one: a number of bytes, [`NEVER`] or [`DETECTED`].
+    /// The value of a decision: a number of bytes, [`NEVER`] or [`DETECTED`].
     #[must_use]
     pub const fn get(&self, decision: Decision) -> usize {
         self.0[decision as usize]
     }
 
-    /// The same with another value for one; `None` where that is not [allowed](Decision::allows).
+    /// Replaces the value of one decision; `None` if it is not [allowed](Decision::allows).
     #[must_use]
     pub const fn with(mut self, decision: Decision, bytes: usize) -> Option<Decisions> {
         if !decision.allows(bytes) {

@@ -1,4 +1,4 @@
-//! Why a text is no profile.
+//! Errors in the text of a profile.
 
 use super::decision::Decision;
 use super::parse::{Section, kernel_names};
@@ -6,7 +6,7 @@ use crate::dispatch::Function;
 use crate::word::Word;
 use core::fmt;
 
-/// A text that is no profile: the line, the word there, and what would be right.
+/// A text that is not a valid profile: the line, the word there, and what is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParseError {
     pub(super) line: u32,
@@ -16,32 +16,32 @@ pub struct ParseError {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
-    /// Something else should be there.
+    /// Something else is expected here.
     Expected(&'static str),
     UnknownSection,
     UnknownKey(Section),
-    /// The section or the key came before.
+    /// The section or key occurred before.
     Repeated,
-    /// The section has not this key.
+    /// The section does not have this key.
     Missing(Section),
-    /// What the value must be.
+    /// The requirement on the value.
     Value(&'static str),
-    /// The value of a decision is not within its bounds.
+    /// The value of a decision is out of bounds.
     Decision(Decision),
     /// No kernel of the function has this name.
     Kernel(Function),
 }
 
 impl ParseError {
-    /// The fault without its particulars, for the compiler's message about a built-in file.
+    /// The fault without details, for the compiler's message about a built-in file.
     pub(super) const fn summary(&self) -> &'static str {
         match self.fault {
-            Fault::Expected(what) => what,
+            Fault::Expected(expected) => expected,
             Fault::UnknownSection => "an unknown section",
             Fault::UnknownKey(_) => "an unknown key",
-            Fault::Repeated => "a section or key that is there twice",
+            Fault::Repeated => "a duplicate section or key",
             Fault::Missing(_) => "a key is missing",
-            Fault::Value(right) => right,
+            Fault::Value(requirement) => requirement,
             Fault::Decision(decision) => decision.name(),
             Fault::Kernel(_) => "an unknown kernel",
         }
@@ -53,17 +53,17 @@ impl fmt::Display for ParseError {
         let ParseError { line, word, fault } = self;
         write!(f, "line {line}: ")?;
         match *fault {
-            Fault::Expected(what) => write!(f, "found {word}, expected {what}"),
+            Fault::Expected(expected) => write!(f, "found {word}, expected {expected}"),
             Fault::UnknownSection => {
-                write!(f, "[{word}] is no section; known are [cpu] [kernels] [decisions]")
+                write!(f, "unknown section [{word}]; known: [cpu] [kernels] [decisions]")
             }
             Fault::UnknownKey(section) => {
-                write!(f, "{word} is no key of {}; known are", InBrackets(section))?;
+                write!(f, "unknown key {word} in {}; known:", InBrackets(section))?;
                 (0..).map_while(|index| section.key(index)).try_for_each(|key| write!(f, " {key}"))
             }
-            Fault::Repeated => write!(f, "{word} is there a second time"),
-            Fault::Missing(section) => write!(f, "{} has no {word}", InBrackets(section)),
-            Fault::Value(right) => write!(f, "found {word}; {right}"),
+            Fault::Repeated => write!(f, "duplicate {word}"),
+            Fault::Missing(section) => write!(f, "missing {word} in {}", InBrackets(section)),
+            Fault::Value(requirement) => write!(f, "found {word}; {requirement}"),
             Fault::Decision(decision) => {
                 let (name, unit) = (decision.name(), decision.unit());
                 let (least, most) = decision.bounds().into_inner();
@@ -78,7 +78,7 @@ impl fmt::Display for ParseError {
     }
 }
 
-/// A section as it stands in the file.
+/// A section as written in the file.
 struct InBrackets(Section);
 
 impl fmt::Display for InBrackets {

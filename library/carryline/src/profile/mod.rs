@@ -1,5 +1,5 @@
-//! What depends on the CPU's model and on no feature bit, as data: profiles, the list of their decisions, and the files
-//! that they are written to and read from. [`tuning`](crate::tuning) puts them in force.
+//! Profiles: decisions that depend on the CPU's model and on no feature bit, as data, and the files that hold
+//! them. [`tuning`](crate::tuning) activates them.
 
 mod built_in;
 mod decision;
@@ -21,13 +21,13 @@ use crate::cpu::Model;
 use crate::dispatch::Function;
 use core::fmt;
 
-/// The version of the files that this library reads and writes.
+/// The file version that this library reads and writes.
 pub const VERSION: u32 = 1;
 
-/// The longest name, so that it can be kept without an allocator.
+/// The length of the longest name, so that it can be stored without an allocator.
 pub const NAME_MOST_BYTES: usize = 64;
 
-/// What a CPU is best off with. It is written as a file, which [`parse`](parse()) reads.
+/// The best choices for a CPU. [`Display`](fmt::Display) writes it as a file, which [`parse`](parse()) reads.
 ///
 /// ```
 /// use carryline::internals::tuning::{built_in, parse};
@@ -38,44 +38,45 @@ pub const NAME_MOST_BYTES: usize = 64;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile<'a> {
-    /// The CPU, as people call it, in one line of at most [`NAME_MOST_BYTES`]. As in all strings of a file, there is no
-    /// quotation mark, no backslash and no control character.
+    /// The CPU's common name, in one line of at most [`NAME_MOST_BYTES`]. As in all strings of a file,
+    /// quotation marks, backslashes and control characters are not allowed.
     pub name: &'a str,
-    /// The evidence behind the values, in words, in one line or several.
+    /// The evidence for the values, in words, in one or several lines.
     pub source: &'a str,
-    /// The run of the laboratory that the values come from.
+    /// The laboratory run that the values come from.
     pub run: Option<&'a str>,
-    /// The CPUs that it holds for; all of them where there is nothing.
+    /// The CPUs that it applies to; `None` for all.
     pub cpu: Option<Models>,
-    /// The kernel that each function prefers over those above it in its list, in the order of [`Function::ALL`].
+    /// The kernel that each function prefers to those above it in its list, in the order of
+    /// [`Function::ALL`].
     pub kernels: [Option<&'static str>; Function::ALL.len()],
-    /// The numbers.
+    /// The values of the decisions.
     pub decisions: Decisions,
 }
 
-/// A family of a maker's CPUs, and models of it from the first to the last, as [`Model`] numbers them.
+/// A range of models in a CPU family of one vendor, as numbered by [`Model`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Models {
-    /// The maker, as in [`Model::vendor`].
+    /// The vendor, as in [`Model::vendor`].
     pub vendor: [u8; 12],
     /// The family.
     pub family: u32,
-    /// The first model and the last.
+    /// The first and the last model.
     pub models: [u32; 2],
 }
 
 impl Models {
-    /// Whether a model is one of them.
+    /// Whether a model is in the range.
     ///
     /// ```
     /// use carryline::internals::cpu::Model;
     /// use carryline::internals::tuning::Models;
     /// let zen5 = Models { vendor: *b"AuthenticAMD", family: 26, models: [0, 15] };
-    /// assert!(zen5.contain(Model { vendor: *b"AuthenticAMD", family: 26, model: 2 }));
-    /// assert!(!zen5.contain(Model { vendor: *b"AuthenticAMD", family: 26, model: 16 }));
+    /// assert!(zen5.contains(Model { vendor: *b"AuthenticAMD", family: 26, model: 2 }));
+    /// assert!(!zen5.contains(Model { vendor: *b"AuthenticAMD", family: 26, model: 16 }));
     /// ```
     #[must_use]
-    pub fn contain(&self, model: Model) -> bool {
+    pub fn contains(&self, model: Model) -> bool {
         let [first, last] = self.models;
         self.vendor == model.vendor && self.family == model.family && (first..=last).contains(&model.model)
     }
@@ -90,7 +91,7 @@ impl fmt::Display for Models {
 }
 
 impl Profile<'_> {
-    /// The kernel that a function prefers.
+    /// The kernel that a function prefers, if any.
     #[must_use]
     pub fn kernel(&self, function: Function) -> Option<&'static str> {
         self.kernels[function as usize]
@@ -129,7 +130,7 @@ impl fmt::Display for Profile<'_> {
     }
 }
 
-/// A decision's value as it stands in a file.
+/// A decision's value as written in a file.
 struct Value(Decision, usize);
 
 impl fmt::Display for Value {

@@ -1,5 +1,5 @@
-//! From a file's lines to a profile, in a `const fn`: built-in files are read while this crate is compiled, others by the
-//! same code when a program runs.
+//! Parses a profile in a `const fn`, so that the same code reads built-in files at compile time and others at
+//! run time.
 
 use super::decision::{Decision, Decisions};
 use super::error::{Fault, ParseError};
@@ -8,10 +8,10 @@ use super::{Models, NAME_MOST_BYTES, Profile, VERSION};
 use crate::dispatch::Function;
 use crate::word::Word;
 
-/// The parts of a file.
+/// The sections of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Section {
-    /// What stands before the first `[section]`.
+    /// Everything before the first `[section]`.
     Top,
     Cpu,
     Kernels,
@@ -21,7 +21,7 @@ pub(super) enum Section {
 impl Section {
     const ALL: [Section; 4] = [Section::Top, Section::Cpu, Section::Kernels, Section::Decisions];
 
-    /// How it is named in the file; in messages, where it has no name there.
+    /// The name in the file; for the top section, a name for messages.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Section::Top => "the beginning",
@@ -31,7 +31,7 @@ impl Section {
         }
     }
 
-    /// The key of this number, from 0 on; `None` behind the last.
+    /// The key with this index, starting at 0; `None` after the last.
     pub(super) const fn key(self, index: usize) -> Option<&'static str> {
         const TOP: [&str; 4] = ["version", "name", "source", "run"];
         const CPU: [&str; 3] = ["vendor", "family", "models"];
@@ -44,7 +44,7 @@ impl Section {
         }
     }
 
-    /// Whether a file that has the section has to have the key.
+    /// Whether the section requires the key.
     const fn needs(self, index: usize) -> bool {
         const RUN: usize = 3;
         match self {
@@ -54,13 +54,13 @@ impl Section {
         }
     }
 
-    /// Whether every file has to have the section.
+    /// Whether every file requires the section.
     const fn is_needed(self) -> bool {
         matches!(self, Section::Top | Section::Decisions)
     }
 }
 
-/// The names of a function's kernels on all architectures, the best first.
+/// The names of a function's kernels on all architectures, best first.
 pub(crate) const fn kernel_names(function: Function) -> &'static [&'static str] {
     match function {
         Function::Zero | Function::Copy => &["avx512", "avx512_branched", "avx2", "sse2", "portable"],
@@ -69,16 +69,16 @@ pub(crate) const fn kernel_names(function: Function) -> &'static [&'static str] 
     }
 }
 
-/// Reads a profile from the text of a file. It is not compared with this CPU.
+/// Parses a profile from the text of a file. It is not checked against this CPU.
 ///
 /// # Errors
-/// [`ParseError`] for a text that is no profile: it names the line, the word, and what would be right.
+/// [`ParseError`] if the text is not a valid profile: it names the line, the word, and what is expected.
 ///
 /// ```
 /// use carryline::internals::tuning::parse;
 /// assert_eq!(
 ///     parse("version = 2").unwrap_err().to_string(),
-///     "line 1: found 2; version must be 1, which this library knows"
+///     "line 1: found 2; version must be 1, the only one this library supports"
 /// );
 /// ```
 pub const fn parse(text: &str) -> Result<Profile<'_>, ParseError> {
@@ -93,15 +93,15 @@ pub const fn parse(text: &str) -> Result<Profile<'_>, ParseError> {
     Ok(draft.profile)
 }
 
-/// A profile of which a part has been read.
+/// A partially read profile.
 struct Draft<'a> {
-    /// What has not been read yet has some value.
+    /// Keys not yet read have arbitrary values.
     profile: Profile<'a>,
-    /// Where lines belong at present.
+    /// The section of the current line.
     section: Section,
-    /// For each section the line of its name; 0 where it has not come.
+    /// For each section, the line of its header; 0 if not yet seen.
     lines: [u32; Section::ALL.len()],
-    /// For each section the keys that have come, as bits.
+    /// For each section, the keys seen so far, as bits.
     seen: [u32; Section::ALL.len()],
 }
 
@@ -114,12 +114,12 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The error that the value is another than it must be.
+    /// An error about the value.
     const fn wrong(self, fault: Fault) -> ParseError {
         ParseError { line: self.line, word: Word::new(self.value.text), fault }
     }
 
-    /// The text of a string in one line; `wrong` says what it must be.
+    /// The text of a single-line string; `wrong` is the requirement for the error.
     const fn string(self, wrong: &'static str) -> Result<&'a str, ParseError> {
         match self.value.kind {
             ValueKind::String(string) if !has_lines(string) => Ok(string),
@@ -159,7 +159,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Takes a line of the section.
+    /// Handles an entry of the current section.
     const fn set(&mut self, entry: Entry<'a>) -> Result<(), ParseError> {
         let (section, Entry { line, key, .. }) = (self.section, entry);
         let mut index = 0;
@@ -186,11 +186,15 @@ impl<'a> Draft<'a> {
     }
 
     const fn set_top(&mut self, index: usize, entry: Entry<'a>) -> Result<(), ParseError> {
-        const NAME: &str = "name must be a string of 1 to 64 bytes in quotation marks, in one line";
+        const NAME: &str = "name must be a quoted single-line string of 1 to 64 bytes";
         match index {
             0 => match entry.value.kind {
                 ValueKind::Number(version) if version == VERSION as u64 => {}
-                _ => return Err(entry.wrong(Fault::Value("version must be 1, which this library knows"))),
+                _ => {
+                    return Err(
+                        entry.wrong(Fault::Value("version must be 1, the only one this library supports"))
+                    );
+                }
             },
             1 => {
                 self.profile.name = attempt!(entry.string(NAME));
@@ -200,10 +204,10 @@ impl<'a> Draft<'a> {
             }
             2 => match entry.value.kind {
                 ValueKind::String(source) => self.profile.source = source,
-                _ => return Err(entry.wrong(Fault::Value("source must be a string in quotation marks"))),
+                _ => return Err(entry.wrong(Fault::Value("source must be a quoted string"))),
             },
             _ => {
-                let run = attempt!(entry.string("run must be a string in quotation marks, in one line"));
+                let run = attempt!(entry.string("run must be a quoted single-line string"));
                 self.profile.run = Some(run);
             }
         }
@@ -211,9 +215,9 @@ impl<'a> Draft<'a> {
     }
 
     const fn set_cpu(&mut self, index: usize, entry: Entry<'a>) -> Result<(), ParseError> {
-        const VENDOR: &str = "vendor must be the 12 characters that /proc/cpuinfo calls vendor_id";
+        const VENDOR: &str = "vendor must be the 12 characters of vendor_id in /proc/cpuinfo";
         const FAMILY: &str = "family must be a number up to 65535";
-        const MODELS: &str = "models must be the first model and the last, [0, 15]";
+        const MODELS: &str = "models must be the first and the last model, like [0, 15]";
         const MOST: u64 = 0xffff;
         let mut models = match self.profile.cpu {
             Some(models) => models,
@@ -255,7 +259,7 @@ impl<'a> Draft<'a> {
     const fn set_decision(&mut self, decision: Decision, entry: Entry<'a>) -> Result<(), ParseError> {
         let bounds = decision.bounds();
         let bytes = match (entry.value.kind, decision.word()) {
-            // The bounds are a usize's, so that the number is one too.
+            // The bounds are of type usize, so the number fits.
             (ValueKind::Number(bytes), _)
                 if *bounds.start() as u64 <= bytes && bytes <= *bounds.end() as u64 =>
             {
@@ -270,22 +274,22 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Checks at the end that nothing is missing.
+    /// Checks at the end that no required key is missing.
     const fn check(&self, last_line: u32) -> Result<(), ParseError> {
-        let mut place = 0;
-        while place < Section::ALL.len() {
-            let section = Section::ALL[place];
-            let line = if self.lines[place] == 0 { last_line } else { self.lines[place] };
+        let mut which = 0;
+        while which < Section::ALL.len() {
+            let section = Section::ALL[which];
+            let line = if self.lines[which] == 0 { last_line } else { self.lines[which] };
             let mut index = 0;
             while let Some(key) = section.key(index)
-                && (self.lines[place] != 0 || section.is_needed())
+                && (self.lines[which] != 0 || section.is_needed())
             {
-                if section.needs(index) && self.seen[place] >> index & 1 == 0 {
+                if section.needs(index) && self.seen[which] >> index & 1 == 0 {
                     return Err(ParseError { line, word: Word::new(key), fault: Fault::Missing(section) });
                 }
                 index += 1;
             }
-            place += 1;
+            which += 1;
         }
         Ok(())
     }
@@ -300,7 +304,7 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Whether it is of ASCII's printable characters alone.
+/// Whether the text consists of printable ASCII characters.
 const fn is_printable(text: &str) -> bool {
     let mut at = 0;
     while at < text.len() {

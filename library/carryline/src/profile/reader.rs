@@ -1,12 +1,12 @@
-//! The lines of a profile's file: sections, keys and values, a strict subset of TOML.
+//! Reads the lines of a profile: sections, keys and values in a strict subset of TOML.
 //!
-//! Everything is a `const fn`, so that the built-in files are read while this crate is compiled; hence the loops over
-//! bytes and the missing `?`.
+//! Everything is a `const fn`, so that built-in files are parsed at compile time; hence the loops over bytes
+//! and the missing `?`.
 
 use super::error::{Fault, ParseError};
 use crate::word::Word;
 
-/// A line that says something.
+/// A line with content.
 #[derive(Clone, Copy)]
 pub(super) enum Line<'a> {
     /// `[name]`.
@@ -15,7 +15,7 @@ pub(super) enum Line<'a> {
     Entry { key: &'a str, value: Value<'a> },
 }
 
-/// A value, and how it is written, for messages.
+/// A value and, for messages, its text in the file.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
     pub(super) text: &'a str,
@@ -24,15 +24,15 @@ pub(super) struct Value<'a> {
 
 #[derive(Clone, Copy)]
 pub(super) enum ValueKind<'a> {
-    /// A number; [`u64::MAX`] stands for that and all larger ones.
+    /// A number; [`u64::MAX`] stands for itself and all larger numbers.
     Number(u64),
-    /// A string: what is between its quotation marks.
+    /// A string, without its quotation marks.
     String(&'a str),
     /// `[first, last]`.
     Pair(u64, u64),
 }
 
-/// Goes on with the value, or ends the function with the error: `?`, which a `const fn` has not.
+/// Unwraps a result or returns its error: the `?` operator, which a `const fn` cannot use.
 macro_rules! attempt {
     ($result:expr) => {
         match $result {
@@ -43,10 +43,10 @@ macro_rules! attempt {
 }
 pub(super) use attempt;
 
-/// What is left of a file.
+/// The rest of a file.
 pub(super) struct Reader<'a> {
     rest: &'a str,
-    /// The number of the line that `rest` begins in.
+    /// The line number at the start of `rest`.
     pub(super) line: u32,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         Reader { rest: text, line: 1 }
     }
 
-    /// The next line that says something, and its number; `None` at the end.
+    /// The next line with content, and its number; `None` at the end.
     pub(super) const fn next(&mut self) -> Result<Option<(u32, Line<'a>)>, ParseError> {
         loop {
             self.skip_blanks();
@@ -81,12 +81,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next byte; a line feed at the end.
+    /// The next byte, or a line feed at the end.
     const fn peek(&self) -> u8 {
         if self.rest.is_empty() { b'\n' } else { self.rest.as_bytes()[0] }
     }
 
-    /// Takes so many bytes, which end with a character.
+    /// Takes `bytes` bytes, which must end at a character boundary.
     const fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
@@ -99,26 +99,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error that here something else should be.
-    const fn expected(&self, what: &'static str) -> ParseError {
+    /// An error stating what is expected here.
+    const fn expected(&self, expected_here: &'static str) -> ParseError {
         let bytes = self.rest.as_bytes();
         let mut len = 0;
         while len < bytes.len() && !bytes[len].is_ascii_whitespace() {
             len += 1;
         }
         let word = if len == 0 { "the end of the line" } else { self.rest.split_at(len).0 };
-        ParseError { line: self.line, word: Word::new(word), fault: Fault::Expected(what) }
+        ParseError { line: self.line, word: Word::new(word), fault: Fault::Expected(expected_here) }
     }
 
-    const fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), ParseError> {
+    const fn expect(&mut self, byte: u8, expected_here: &'static str) -> Result<(), ParseError> {
         if self.rest.is_empty() || self.peek() != byte {
-            return Err(self.expected(what));
+            return Err(self.expected(expected_here));
         }
         self.take(1);
         Ok(())
     }
 
-    /// Takes blanks, a comment and the end of the line.
+    /// Skips blanks, a comment and the end of the line.
     const fn end_of_line(&mut self) -> Result<(), ParseError> {
         self.skip_blanks();
         if self.peek() == b'#' {
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes a character of any length in UTF-8, of which there is one.
+    /// Takes one UTF-8 character; there must be one.
     const fn take_character(&mut self) {
         let mut bytes = 1;
         while !self.rest.is_char_boundary(bytes) {
@@ -171,23 +171,23 @@ impl<'a> Reader<'a> {
             b'"' => ValueKind::String(attempt!(self.string())),
             b'[' => attempt!(self.pair()),
             b'0'..=b'9' => ValueKind::Number(attempt!(self.number())),
-            _ => return Err(self.expected("a number, a string in quotation marks or [first, last]")),
+            _ => return Err(self.expected("a number, a quoted string or [first, last]")),
         };
         Ok(Value { text: before.split_at(before.len() - self.rest.len()).0, kind })
     }
 
-    /// Digits, with single underscores between them.
+    /// Digits with single underscores between them.
     const fn number(&mut self) -> Result<u64, ParseError> {
         const DIGITS: &str = "a number like 65536 or 65_536";
-        let whole = self.expected(DIGITS);
+        let error = self.expected(DIGITS);
         if self.peek() == b'0' && matches!(self.rest.as_bytes(), [_, b'0'..=b'9' | b'_', ..]) {
-            return Err(whole);
+            return Err(error);
         }
         let mut number: u64 = 0;
         loop {
             let digit = self.peek();
             if !digit.is_ascii_digit() {
-                return Err(whole);
+                return Err(error);
             }
             number = number.saturating_mul(10).saturating_add((digit - b'0') as u64);
             self.take(1);
@@ -212,14 +212,14 @@ impl<'a> Reader<'a> {
         Ok(ValueKind::Pair(first, last))
     }
 
-    /// What is between `"` and `"`, or between `"""` and `"""`, where it may have several lines.
+    /// The contents of `"..."`, or of `"""..."""`, which may span lines.
     const fn string(&mut self) -> Result<&'a str, ParseError> {
-        let has_lines = matches!(self.rest.as_bytes(), [_, b'"', b'"', ..]);
-        self.take(if has_lines { 3 } else { 1 });
-        if has_lines && matches!(self.rest.as_bytes(), [b'\r', b'\n', ..]) {
+        let is_multi_line = matches!(self.rest.as_bytes(), [_, b'"', b'"', ..]);
+        self.take(if is_multi_line { 3 } else { 1 });
+        if is_multi_line && matches!(self.rest.as_bytes(), [b'\r', b'\n', ..]) {
             self.take(1);
         }
-        if has_lines && self.peek() == b'\n' && !self.rest.is_empty() {
+        if is_multi_line && self.peek() == b'\n' && !self.rest.is_empty() {
             self.take(1);
             self.line += 1;
         }
@@ -227,11 +227,11 @@ impl<'a> Reader<'a> {
         loop {
             match self.peek() {
                 b'"' => break,
-                b'\n' if has_lines && !self.rest.is_empty() => self.line += 1,
-                b'\n' if has_lines => {
-                    return Err(self.expected("three quotation marks at the end of the string"));
+                b'\n' if is_multi_line && !self.rest.is_empty() => self.line += 1,
+                b'\n' if is_multi_line => {
+                    return Err(self.expected("three closing quotation marks"));
                 }
-                b'\n' => return Err(self.expected("a quotation mark at the end of the string")),
+                b'\n' => return Err(self.expected("a closing quotation mark")),
                 b'\\' => return Err(self.expected("a string without backslashes")),
                 b'\t' => {}
                 byte if byte.is_ascii_control() => {
@@ -242,10 +242,10 @@ impl<'a> Reader<'a> {
             self.take_character();
         }
         let string = before.split_at(before.len() - self.rest.len()).0;
-        if has_lines && !matches!(self.rest.as_bytes(), [b'"', b'"', b'"', ..]) {
-            return Err(self.expected("three quotation marks at the end of the string, and none inside"));
+        if is_multi_line && !matches!(self.rest.as_bytes(), [b'"', b'"', b'"', ..]) {
+            return Err(self.expected("three closing quotation marks, and none inside the string"));
         }
-        self.take(if has_lines { 3 } else { 1 });
+        self.take(if is_multi_line { 3 } else { 1 });
         Ok(string)
     }
 }

@@ -1,4 +1,4 @@
-//! Sums: every length, offset, pattern and seed; lengths where 32-bit lanes could overflow; page edges.
+//! Sums: every length, offset, pattern and seed; lengths at which 32-bit lanes could overflow; page edges.
 
 use super::guarded::Guarded;
 use super::patterns::{Pattern, SEEDS, exact_sum, expected};
@@ -36,13 +36,13 @@ fn sums_are_exact_at_every_length_offset_pattern_and_seed() {
                 }
             }
         }
-        // What is next to the buffer in the next pattern's turn must not be a pattern itself.
+        // The bytes next to the buffer of the next pattern must not be a pattern themselves.
         super::patterns::fill_random(buffer.all(), 3);
     }
 }
 
 #[test]
-fn sums_are_exact_where_lanes_could_overflow() {
+fn sums_are_exact_at_lengths_where_lanes_could_overflow() {
     #[cfg(target_arch = "x86_64")]
     let blocks = [checksum::avx2::BLOCK_BYTES, checksum::avx512::BLOCK_BYTES];
     #[cfg(not(target_arch = "x86_64"))]
@@ -78,7 +78,7 @@ fn sums_are_exact_over_64_mebibytes() {
 }
 
 #[test]
-fn a_sum_split_at_any_even_place_goes_on_with_its_seed() {
+fn a_sum_split_at_an_even_offset_continues_from_its_seed() {
     let mut message = [0; 301];
     Pattern::Random.fill(&mut message, 9);
     let whole = fold(checksum::partial(&message, 0));
@@ -89,7 +89,7 @@ fn a_sum_split_at_any_even_place_goes_on_with_its_seed() {
 }
 
 #[test]
-fn the_finished_checksum_makes_a_packet_sum_to_nothing() {
+fn packets_with_their_checksum_sum_to_zero() {
     for len in 2..300 {
         let mut packet = vec![0; len];
         Pattern::Random.fill(&mut packet, len);
@@ -104,7 +104,7 @@ fn the_finished_checksum_makes_a_packet_sum_to_nothing() {
 }
 
 #[test]
-fn folds_bring_every_sum_to_its_remainder() {
+fn folds_give_the_remainder_of_every_sum() {
     for sum in SEEDS.into_iter().chain([2, 0xfffe, 0x1_fffe, 0xfffe_0001, 0x1234_5678]) {
         assert_eq!(fold(sum), expected(0, sum), "{sum:#x}");
     }
@@ -124,7 +124,7 @@ fn expected_u128(sum: u128) -> u16 {
 }
 
 #[test]
-fn no_bytes_may_be_at_any_pointer() {
+fn empty_buffers_may_have_any_pointer() {
     for dangling in super::dangling_pointers() {
         for kernel in usable(KERNELS) {
             // SAFETY: no byte is read.

@@ -1,4 +1,5 @@
-//! Copying: every length, offsets of both buffers, next to guards on both sides; thresholds; every way to ask.
+//! Copying: every length, offsets of both buffers, next to guards on both sides; thresholds; every entry
+//! point.
 
 use super::guarded::Guarded;
 use super::{long_lengths, patterns, usable};
@@ -9,17 +10,17 @@ use crate::intent::{self, LOOPS_BELOW_BYTES, Plan};
 use crate::profile::Decision;
 use crate::tuning::decided;
 
-/// Copies `len` bytes somewhere.
-pub(super) type Way<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
+/// A call that copies `len` bytes.
+pub(super) type Call<'a> = &'a dyn Fn(*mut u8, *const u8, usize);
 
-/// Every entry of a kernel with every plan.
-fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
+/// Every entry point of a kernel, with every plan.
+fn for_each_entry(code: CopyCode, then: &mut dyn FnMut(&str, Call)) {
     // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
-    call("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
+    then("copy", &|dst, src, len| unsafe { (code.copy)(dst, src, len) });
     // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
-    call("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
+    then("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
     // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
-    call("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
+    then("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
     for (way, source_done) in [
         (intent::Way::Loop, false),
         (intent::Way::Loop, true),
@@ -29,9 +30,10 @@ fn ways(code: CopyCode, call: &mut dyn FnMut(&str, Way)) {
     ] {
         let plan = Plan { way, source_done };
         // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
-        call(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
-        // SAFETY: both buffers have len accessible bytes that nothing else sees; the CPU has what the kernel needs.
-        call(&format!("unfenced {plan:?}"), &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
+        then(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
+        // SAFETY: both buffers have len accessible bytes that no other thread accesses; the CPU has what the
+        // kernel needs.
+        then(&format!("unfenced {plan:?}"), &|dst, src, len| unsafe { (code.unfenced)(dst, src, len, plan) });
     }
 }
 
@@ -53,14 +55,14 @@ impl Buffers {
     }
 
     /// Copies between the starts of the buffers, and between their ends, `distances` away from the guards.
-    fn check(&mut self, name: &str, way: Way, len: usize, (dst_distance, src_distance): (usize, usize)) {
+    fn check(&mut self, name: &str, call: Call, len: usize, (dst_distance, src_distance): (usize, usize)) {
         for (dst, src) in [
             (self.dst.start().wrapping_add(dst_distance), self.src.start().wrapping_add(src_distance)),
             (self.dst.ending(len, dst_distance), self.src.ending(len, src_distance)),
         ] {
             let from = self.src.index_of(src);
             let expected = &self.contents[from..from + len];
-            let wrong = self.dst.wrong_after(&self.image, dst, expected, || way(dst, src, len));
+            let wrong = self.dst.wrong_after(&self.image, dst, expected, || call(dst, src, len));
             assert_eq!(
                 wrong,
                 None,
@@ -72,13 +74,14 @@ impl Buffers {
     }
 }
 
-/// Checks the lengths at all distances of the destination from its guards, with some of the source for each.
-pub(super) fn check_everywhere(name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
+/// Checks the lengths at all distances of the destination from its guards, with some distances of the source
+/// for each.
+pub(super) fn check_everywhere(name: &str, call: Call, lengths: impl Iterator<Item = usize>) {
     let mut buffers = Buffers::new(1 << 16);
     for len in lengths {
         for dst_distance in 0..64 {
             for src_distance in [dst_distance, (dst_distance * 29 + len) % 64, 0] {
-                buffers.check(name, way, len, (dst_distance, src_distance));
+                buffers.check(name, call, len, (dst_distance, src_distance));
             }
         }
     }
@@ -87,10 +90,10 @@ pub(super) fn check_everywhere(name: &str, way: Way, lengths: impl Iterator<Item
 #[test]
 fn is_exact_at_every_length_and_offset() {
     for kernel in usable(KERNELS) {
-        ways(kernel.function, &mut |way_name, way| {
-            // Below 512 bytes all plans are one.
-            let lengths = if way_name.contains("Plan") { 500..=600 } else { 0..=600 };
-            check_everywhere(&format!("{} {way_name}", kernel.name), way, lengths);
+        for_each_entry(kernel.function, &mut |entry, call| {
+            // Below 512 bytes, all plans are the same.
+            let lengths = if entry.contains("Plan") { 500..=600 } else { 0..=600 };
+            check_everywhere(&format!("{} {entry}", kernel.name), call, lengths);
         });
     }
 }
@@ -99,13 +102,13 @@ fn is_exact_at_every_length_and_offset() {
 fn is_exact_at_every_pair_of_offsets() {
     let mut buffers = Buffers::new(1 << 13);
     for kernel in usable(KERNELS) {
-        ways(kernel.function, &mut |way_name, way| {
-            let name = format!("{} {way_name}", kernel.name);
+        for_each_entry(kernel.function, &mut |entry, call| {
+            let name = format!("{} {entry}", kernel.name);
             for pair in (0..64).flat_map(|dst| (0..64).map(move |src| (dst, src))) {
                 for len in [1, 2, 3, 7, 15, 31, 33, 63, 64, 65, 127, 129, 255, 300, 513, 700, 1700] {
-                    // A pair meets each length once per three kernels and ways.
-                    if (pair.0 + pair.1 + len + way_name.len()) % 3 == 0 {
-                        buffers.check(&name, way, len, pair);
+                    // Each pair is tested with a third of the lengths per kernel and entry point.
+                    if (pair.0 + pair.1 + len + entry.len()) % 3 == 0 {
+                        buffers.check(&name, call, len, pair);
                     }
                 }
             }
@@ -124,12 +127,12 @@ fn is_exact_around_thresholds() {
         .chain([non_temporal_from_bytes - 1, non_temporal_from_bytes, non_temporal_from_bytes + 65])
         .collect();
     for kernel in usable(KERNELS) {
-        ways(kernel.function, &mut |way_name, way| {
-            let name = format!("{} {way_name}", kernel.name);
-            let by_size = ["copy", "overlapping"].contains(&way_name);
+        for_each_entry(kernel.function, &mut |entry, call| {
+            let name = format!("{} {entry}", kernel.name);
+            let by_size = ["copy", "overlapping"].contains(&entry);
             for len in lengths.iter().copied().filter(|len| *len < 1 << 20 || by_size) {
                 for distances in [(0, 0), (1, 0), (0, 1), (17, 63), (63, 17)] {
-                    buffers.check(&name, way, len, distances);
+                    buffers.check(&name, call, len, distances);
                 }
             }
         });
@@ -137,16 +140,16 @@ fn is_exact_around_thresholds() {
 }
 
 #[test]
-fn no_bytes_may_be_at_any_pointer() {
+fn empty_buffers_may_have_any_pointer() {
     for kernel in usable(KERNELS) {
-        ways(kernel.function, &mut |_, way| {
-            super::dangling_pointers().for_each(|dangling| way(dangling, dangling, 0));
+        for_each_entry(kernel.function, &mut |_, call| {
+            super::dangling_pointers().for_each(|dangling| call(dangling, dangling, 0));
         });
     }
 }
 
 #[test]
-fn the_public_forms_copy_what_they_are_given_and_no_more() {
+fn public_functions_copy_exactly_their_ranges() {
     use crate::{Intent, Next};
     use core::mem::MaybeUninit;
     let mut source = vec![0; 70_000];
@@ -168,7 +171,7 @@ fn the_public_forms_copy_what_they_are_given_and_no_more() {
             check("bytes_with", &|dst| copy::bytes_with(dst, src, next));
             check("bytes_with, source done", &|dst| copy::bytes_with(dst, src, intent));
             check("bytes_unfenced", &|dst| {
-                // SAFETY: nothing else sees the buffer.
+                // SAFETY: no other thread accesses the buffer.
                 unsafe { copy::bytes_unfenced(dst, src, next) };
                 crate::drain();
             });
@@ -180,7 +183,7 @@ fn the_public_forms_copy_what_they_are_given_and_no_more() {
     }
 }
 
-/// What a call panics with, and the file it blames.
+/// The message of a panic, and the file of its location.
 fn panic_of(act: impl FnOnce() + std::panic::UnwindSafe) -> (String, String) {
     use std::sync::{Arc, Mutex};
     let seen = Arc::new(Mutex::new(String::new()));
@@ -199,7 +202,7 @@ fn panic_of(act: impl FnOnce() + std::panic::UnwindSafe) -> (String, String) {
 }
 
 #[test]
-fn a_copy_between_different_lengths_names_both_and_blames_the_caller() {
+fn copies_between_different_lengths_panic_at_the_caller_and_name_both() {
     use core::mem::MaybeUninit;
     let acts: [Box<dyn FnOnce() + std::panic::UnwindSafe>; 5] = [
         Box::new(|| copy::bytes(&mut [0; 3], &[0; 4])),
@@ -215,7 +218,7 @@ fn a_copy_between_different_lengths_names_both_and_blames_the_caller() {
     ];
     for act in acts {
         let (message, file) = panic_of(act);
-        assert_eq!(message, "the destination has 3 bytes, the source 4: a copy needs as many of both");
+        assert_eq!(message, "the destination has 3 bytes, the source 4: their lengths must be equal");
         assert!(file.ends_with("copy.rs") && file.contains("tests"), "{file}");
     }
 }

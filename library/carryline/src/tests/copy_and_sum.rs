@@ -1,4 +1,4 @@
-//! Copy and sum: the bytes and the sum, at every length and offset of both buffers.
+//! Copy and sum: the bytes and the sum at every length and offset of both buffers.
 
 use super::guarded::Guarded;
 use super::patterns::{self, Pattern, SEEDS, exact_sum, expected};
@@ -42,10 +42,10 @@ impl Buffers {
             )
         };
         assert_eq!(fold(sum), expected(exact, seed), "{}", at("sum"));
-        let (before, behind) = (window.start..index, index + len..window.end);
+        let (before, after) = (window.start..index, index + len..window.end);
         assert!(all[index..index + len] == *self.source.at(src, len), "{}", at("a byte was not copied"));
         assert!(all[before.clone()] == self.image[before], "{}", at("a byte before the destination"));
-        assert!(all[behind.clone()] == self.image[behind], "{}", at("a byte behind the destination"));
+        assert!(all[after.clone()] == self.image[after], "{}", at("a byte after the destination"));
     }
 }
 
@@ -117,6 +117,6 @@ fn long_buffers_are_exact_around_block_sizes() {
 
 #[test]
 #[should_panic(expected = "the destination has 5 bytes, the source 4")]
-fn different_lengths_are_both_named() {
+fn different_lengths_panic_and_name_both() {
     let _ = crate::checksum::copy_and_sum(&mut [0; 5], &[0; 4], 0);
 }

@@ -1,4 +1,5 @@
-//! Which kernel is picked: the pure choice for every mask, and the environment as a process of its own sees it.
+//! The choice of kernels: the pure function for every mask, and the environment's effect in a separate
+//! process.
 
 use crate::checksum::kernels::COPY_AND_SUM_KERNELS;
 use crate::checksum::{self, fold};
@@ -7,7 +8,7 @@ use crate::dispatch::{Function, chosen, kernels, select};
 use crate::{copy, zero};
 
 #[test]
-fn every_list_ends_with_a_kernel_that_needs_nothing_and_names_each_once() {
+fn kernel_names_are_unique_and_the_last_kernel_needs_no_features() {
     for function in Function::ALL {
         let list: Vec<_> = kernels(function).collect();
         assert_eq!(list.last(), Some(&("portable", Features::NONE)), "{function:?}");
@@ -17,7 +18,7 @@ fn every_list_ends_with_a_kernel_that_needs_nothing_and_names_each_once() {
     }
 }
 
-/// Every set of features that can be left after a mask of one or two named ones.
+/// Every set of features that can remain after masking one or two features.
 fn masked_sets() -> Vec<Features> {
     let all = Features::NAMED.iter().fold(Features::NONE, |set, (_, feature)| set.union(*feature));
     let masks = Features::NAMED.iter().flat_map(|(_, a)| Features::NAMED.iter().map(|(_, b)| a.union(*b)));
@@ -25,7 +26,7 @@ fn masked_sets() -> Vec<Features> {
 }
 
 #[test]
-fn the_first_kernel_that_can_run_is_picked_for_every_mask() {
+fn the_first_usable_kernel_is_chosen_for_every_mask() {
     fn check<F>(function: Function, list: &[crate::dispatch::Kernel<F>], features: Features) {
         use crate::profile::{built_in, built_in_names};
         let first = select(list, features, None, None);
@@ -44,7 +45,7 @@ fn the_first_kernel_that_can_run_is_picked_for_every_mask() {
         }
         assert!(features.contains(list[first].needs), "{} with {features:?}", list[first].name);
         for better in &list[..first] {
-            assert!(!features.contains(better.needs), "{} passed over with {features:?}", better.name);
+            assert!(!features.contains(better.needs), "{} skipped with {features:?}", better.name);
         }
         for (forced, kernel) in list.iter().enumerate() {
             assert_eq!(select(list, features, Some(kernel.name), None), forced);
@@ -60,14 +61,14 @@ fn the_first_kernel_that_can_run_is_picked_for_every_mask() {
 }
 
 #[test]
-#[ignore = "run by the other tests in a process of its own"]
+#[ignore = "run by the other tests in a separate process"]
 fn child() {
     #[cfg(feature = "environment")]
     if std::env::var_os("CARRYLINE_TEST_CHECK_FIRST").is_some() {
         println!("checked: {:?}", crate::environment::check().map_err(|error| error.to_string()));
         return;
     }
-    // The first call of each function is the resolver's.
+    // The first call of each function runs the resolver.
     let mut source = vec![0; (16 << 20) + 600];
     super::patterns::fill_random(&mut source, 1);
     for len in (0..300).chain([4096, 30_000, 600_000, (16 << 20) + 77]) {
@@ -88,7 +89,7 @@ fn child() {
     println!("profile: {}", crate::tuning::active());
 }
 
-/// Runs `child` in a process of its own.
+/// Runs `child` in a separate process.
 fn run_child(variables: &[(&str, &str)]) -> std::process::Output {
     let this = std::env::current_exe().expect("the path of the test program");
     let mut command = std::process::Command::new(this);
@@ -99,16 +100,16 @@ fn run_child(variables: &[(&str, &str)]) -> std::process::Output {
     command.envs(variables.iter().copied()).output().expect("the test program starts again")
 }
 
-/// What must be picked with these features.
+/// The kernel that must be chosen with these features.
 fn first(function: Function, features: Features) -> (&'static str, Features) {
     let usable = || kernels(function).filter(|(_, needs)| features.contains(*needs));
     let (_, profile) = crate::profile::built_in_for(crate::cpu::Model::here());
     let preferred = usable().find(|(name, _)| Some(*name) == profile.kernel(function));
-    preferred.or_else(|| usable().next()).expect("the last needs nothing")
+    preferred.or_else(|| usable().next()).expect("the last kernel needs no features")
 }
 
-/// Checks that the child went on with what this CPU is best off with, and gives back its standard error.
-fn picks_its_own(output: &std::process::Output) -> String {
+/// Checks that the child used the best kernels for this CPU, and returns its standard error.
+fn chooses_the_best(output: &std::process::Output) -> String {
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
     for function in Function::ALL {
@@ -120,7 +121,7 @@ fn picks_its_own(output: &std::process::Output) -> String {
 
 #[test]
 #[cfg(not(feature = "environment"))]
-fn without_the_feature_no_variable_has_an_effect() {
+fn without_the_feature_variables_have_no_effect() {
     for (variable, word) in [
         ("CARRYLINE_FORCE", "zz"),
         ("CARRYLINE_FORCE", "portable"),
@@ -129,23 +130,23 @@ fn without_the_feature_no_variable_has_an_effect() {
         ("CARRYLINE_TUNING", "zz"),
         ("CARRYLINE_TUNING", "builtin:unmeasured"),
     ] {
-        let said = picks_its_own(&run_child(&[(variable, word)]));
-        assert!(!said.contains("CARRYLINE"), "{said}");
+        let stderr = chooses_the_best(&run_child(&[(variable, word)]));
+        assert!(!stderr.contains("CARRYLINE"), "{stderr}");
     }
 }
 
-/// What a process does with the two variables.
+/// The effect of the variables on a process.
 #[cfg(feature = "environment")]
 mod environment {
     use super::*;
     use crate::environment::check_force;
 
     #[test]
-    fn forcing_names_the_word_what_is_missing_and_what_can_be_used() {
+    fn force_errors_name_the_word_the_missing_features_and_usable_kernels() {
         assert_eq!(check_force(None, Features::NONE), Ok(()));
         assert_eq!(check_force(Some("portable"), Features::NONE), Ok(()));
         let unknown = check_force(Some("sse9"), Features::NONE).unwrap_err().to_string();
-        assert!(unknown.starts_with("CARRYLINE_FORCE=sse9 names no kernel; usable here are "), "{unknown}");
+        assert!(unknown.starts_with("CARRYLINE_FORCE=sse9 names no kernel; usable here: "), "{unknown}");
         assert!(unknown.contains(" portable") && !unknown.contains("avx2"), "{unknown}");
         #[cfg(target_arch = "x86_64")]
         {
@@ -154,7 +155,7 @@ mod environment {
             assert_eq!(
                 missing,
                 "CARRYLINE_FORCE=avx512: the checksum kernel needs avx512_vnni, which this CPU lacks or \
-                 CARRYLINE_MASK hides; usable here are avx2 portable adc"
+                 CARRYLINE_MASK hides; usable here: avx2 portable adc"
             );
             assert_eq!(check_force(Some("avx512"), strong.union(Features::AVX512VNNI)), Ok(()));
             assert_eq!(check_force(Some("adc"), Features::NONE), Ok(()));
@@ -179,11 +180,11 @@ mod environment {
     }
 
     #[test]
-    fn the_environment_forces_kernels_and_leaves_functions_without_one_alone() {
+    fn forced_kernels_apply_to_the_functions_that_have_them() {
         for (name, _) in Function::ALL.into_iter().flat_map(kernels) {
             let output = run_child(&[("CARRYLINE_FORCE", name)]);
             if check_force(Some(name), Features::detect()).is_err() {
-                assert!(picks_its_own(&output).contains(&format!("CARRYLINE_FORCE={name}")), "{output:?}");
+                assert!(chooses_the_best(&output).contains(&format!("CARRYLINE_FORCE={name}")), "{output:?}");
                 continue;
             }
             assert!(output.status.success(), "force {name}: {output:?}");
@@ -201,10 +202,10 @@ mod environment {
     }
 
     #[test]
-    fn the_environment_names_a_profile() {
+    fn the_environment_selects_a_built_in_profile() {
         for name in crate::profile::built_in_names() {
             let value = format!("builtin:{name}");
-            let profile = crate::profile::built_in(name).expect("its name");
+            let profile = crate::profile::built_in(name).expect("a built-in profile");
             let output = run_child(&[("CARRYLINE_TUNING", &value)]);
             let text = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
@@ -212,10 +213,11 @@ mod environment {
             for function in Function::ALL {
                 let usable = || kernels(function).filter(|(_, needs)| Features::detect().contains(*needs));
                 let preferred = usable().find(|(name, _)| Some(*name) == profile.kernel(function));
-                let kernel = preferred.or_else(|| usable().next()).expect("the last needs nothing").0;
+                let kernel =
+                    preferred.or_else(|| usable().next()).expect("the last kernel needs no features").0;
                 assert!(text.contains(&format!("{}={kernel}\n", function.name())), "{name}: {text}");
             }
-            // A kernel that is forced wins.
+            // A forced kernel has priority.
             let forced = run_child(&[("CARRYLINE_TUNING", &value), ("CARRYLINE_FORCE", "portable")]);
             let text = String::from_utf8_lossy(&forced.stdout);
             assert!(text.contains("zero=portable\n") && text.contains("from CARRYLINE_TUNING"), "{text}");
@@ -223,44 +225,40 @@ mod environment {
     }
 
     #[test]
-    fn the_environment_names_a_file() {
+    fn the_environment_selects_a_file() {
         let path = std::env::temp_dir().join(format!("carryline-tuning-{}.toml", std::process::id()));
-        let profile = crate::profile::built_in("unmeasured").expect("its name");
+        let profile = crate::profile::built_in("unmeasured").expect("a built-in profile");
         let profile = crate::profile::Profile { name: "of a file", ..*profile };
-        let value = path.to_str().expect("a name in UTF-8");
-        std::fs::write(&path, profile.to_string()).expect("a file of ours");
+        let value = path.to_str().expect("a UTF-8 path");
+        std::fs::write(&path, profile.to_string()).expect("a temporary file");
         let output = run_child(&[("CARRYLINE_TUNING", value)]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
         assert!(text.contains("profile: of a file, from CARRYLINE_TUNING"), "{text}");
 
         std::fs::write(&path, profile.to_string().replace("[decisions]", "[decision]"))
-            .expect("a file of ours");
-        let said = picks_its_own(&run_child(&[("CARRYLINE_TUNING", value)]));
+            .expect("a temporary file");
+        let stderr = chooses_the_best(&run_child(&[("CARRYLINE_TUNING", value)]));
         std::fs::remove_file(&path).expect("it was there");
-        let message = "[decision] is no section; known are [cpu] [kernels] [decisions]";
-        assert!(said.starts_with("carryline: ignored: CARRYLINE_TUNING=/"), "{said}");
-        assert!(said.contains(message) && said.lines().count() == 1, "{said}");
+        let message = "unknown section [decision]; known: [cpu] [kernels] [decisions]";
+        assert!(stderr.starts_with("carryline: ignored: CARRYLINE_TUNING=/"), "{stderr}");
+        assert!(stderr.contains(message) && stderr.lines().count() == 1, "{stderr}");
     }
 
     #[test]
-    fn words_that_mean_nothing_are_named_once_and_have_no_effect() {
+    fn unknown_words_are_reported_once_and_ignored() {
         for (variable, word, message) in [
-            ("CARRYLINE_FORCE", "avx1024", "CARRYLINE_FORCE=avx1024 names no kernel; usable here are"),
-            (
-                "CARRYLINE_MASK",
-                "avx2,mmx",
-                "CARRYLINE_MASK names the unknown CPU feature mmx; known are sse2 avx2",
-            ),
+            ("CARRYLINE_FORCE", "avx1024", "CARRYLINE_FORCE=avx1024 names no kernel; usable here:"),
+            ("CARRYLINE_MASK", "avx2,mmx", "unknown CPU feature mmx in CARRYLINE_MASK; known: sse2 avx2"),
             (
                 "CARRYLINE_TUNING",
                 "builtin:zen",
-                "CARRYLINE_TUNING=builtin:zen: no built-in profile is named zen; known are amd-zen5",
+                "CARRYLINE_TUNING=builtin:zen: no built-in profile is named zen; known: amd-zen5",
             ),
             ("CARRYLINE_TUNING", "/nonexistent/file", "CARRYLINE_TUNING=/nonexistent/file: entity not found"),
         ] {
-            let said = picks_its_own(&run_child(&[(variable, word)]));
-            assert_eq!(said.matches(&format!("carryline: ignored: {message}")).count(), 1, "{said}");
+            let stderr = chooses_the_best(&run_child(&[(variable, word)]));
+            assert_eq!(stderr.matches(&format!("carryline: ignored: {message}")).count(), 1, "{stderr}");
 
             let checked = run_child(&[(variable, word), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
             let text = String::from_utf8_lossy(&checked.stdout);
@@ -269,7 +267,7 @@ mod environment {
                 "{text}"
             );
         }
-        let both = picks_its_own(&run_child(&[("CARRYLINE_FORCE", "avx1024"), ("CARRYLINE_MASK", "mmx")]));
+        let both = chooses_the_best(&run_child(&[("CARRYLINE_FORCE", "avx1024"), ("CARRYLINE_MASK", "mmx")]));
         assert_eq!(both.matches("carryline: ignored: ").count(), 2, "{both}");
         let fine = run_child(&[("CARRYLINE_FORCE", " portable "), ("CARRYLINE_TEST_CHECK_FIRST", "1")]);
         assert!(String::from_utf8_lossy(&fine.stdout).contains("checked: Ok(())"), "{fine:?}");

@@ -1,18 +1,18 @@
-//! Memory between two inaccessible pages: what reads or writes past either end dies of SIGSEGV.
+//! Memory between two inaccessible pages: a read or write beyond either end causes SIGSEGV.
 
 use std::{ptr, slice};
 
-/// The smallest page of the architectures that the tests run on; larger pages are a multiple of it.
+/// The largest page of the architectures that the tests run on, a multiple of the smaller ones.
 const PAGE_BYTES: usize = 64 << 10;
 
-/// A mapping with a guard before and behind it.
+/// A mapping between two guards.
 pub(super) struct Guarded {
     mapping: *mut u8,
     bytes: usize,
 }
 
 impl Guarded {
-    /// At least `bytes` of accessible memory, filled with a fixed random-looking pattern.
+    /// At least `bytes` bytes of accessible memory, filled with a fixed random-looking pattern.
     pub(super) fn new(bytes: usize) -> Guarded {
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
@@ -33,7 +33,7 @@ impl Guarded {
         guarded
     }
 
-    /// From here on a write to it is a SIGSEGV too.
+    /// Makes writes cause SIGSEGV too.
     pub(super) fn make_read_only(&mut self) {
         self.protect(libc::PROT_READ);
     }
@@ -55,19 +55,20 @@ impl Guarded {
         self.start().wrapping_add(self.bytes - distance - len)
     }
 
-    /// Where a pointer into it lies.
+    /// The offset of a pointer into the memory.
     pub(super) fn index_of(&self, pointer: *const u8) -> usize {
         pointer.addr() - self.start().addr()
     }
 
     /// All accessible bytes.
     pub(super) fn all(&mut self) -> &mut [u8] {
-        // SAFETY: accessible memory of this size that belongs to us; the borrow is exclusive.
+        // SAFETY: accessible memory of this size that we own; the borrow is exclusive.
         unsafe { slice::from_raw_parts_mut(self.start(), self.bytes) }
     }
 
-    /// Brings what is around `target` back to the image, acts, and compares: the bytes at `target` must be those
-    /// expected, what is next to them the image's. Where they are not, the first wrong byte, counted from `target`.
+    /// Restores the bytes around `target` from the image, acts, and compares: the bytes at `target` must be
+    /// those expected, the bytes next to them those of the image. Returns the first wrong byte, relative to
+    /// `target`.
     pub(super) fn wrong_after(
         &mut self,
         image: &[u8],
@@ -92,7 +93,7 @@ impl Guarded {
         wrong.map(|at| at as isize - index as isize)
     }
 
-    /// `len` bytes at a pointer into it.
+    /// The `len` bytes at a pointer into the memory.
     pub(super) fn at(&mut self, pointer: *mut u8, len: usize) -> &mut [u8] {
         let index = self.index_of(pointer);
         &mut self.all()[index..index + len]
@@ -101,7 +102,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, which nothing borrows any more.
+        // SAFETY: the mapping made in `new`, no longer borrowed.
         unsafe { libc::munmap(self.mapping.cast(), self.bytes + 2 * PAGE_BYTES) };
     }
 }

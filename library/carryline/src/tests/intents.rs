@@ -1,18 +1,19 @@
-//! What an intent may never change: the order in which others see the stores.
+//! The order in which other threads see stores, which no intent may change.
 
 use super::usable;
 use crate::intent::{Plan, Way};
 use crate::{copy, zero};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Memory that two threads touch, each when it is its turn.
+/// Memory that two threads access in turn.
 struct Shared {
     bytes: Vec<u8>,
     start: *mut u8,
     turn: AtomicUsize,
 }
 
-// SAFETY: who touches the memory has waited for its turn, and only it passes the turn on.
+// SAFETY: a thread accesses the memory only after waiting for its turn, and only that thread passes the turn
+// on.
 unsafe impl Sync for Shared {}
 
 impl Shared {
@@ -27,7 +28,7 @@ impl Shared {
 
     fn wait_for(&self, turn: usize) {
         while self.turn.load(Ordering::Acquire) != turn {
-            // With one CPU for both, waiting busily would last a time slice.
+            // If both threads share a CPU, busy waiting would last a time slice.
             std::thread::yield_now();
         }
     }
@@ -37,8 +38,8 @@ impl Shared {
     }
 }
 
-/// One thread writes with non-temporal stores and passes the turn with an ordinary store; the other checks what it sees and
-/// makes the memory dirty again.
+/// One thread writes with non-temporal stores and passes the turn with an ordinary store; the other checks
+/// the bytes and makes the memory dirty again.
 fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8) {
     let shared = &Shared::new(BYTES);
     std::thread::scope(|scope| {
@@ -53,10 +54,10 @@ fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8
             shared.wait_for(2 * round + 1);
             // SAFETY: the memory lives in `shared`, and it is this thread's turn.
             let bytes = unsafe { std::slice::from_raw_parts_mut(shared.start(), shared.bytes.len()) };
-            // The bytes written last are those that an unfenced store would be late with.
+            // The bytes written last are those that an unfenced store would deliver late.
             let stale = bytes.iter().rposition(|seen| *seen != expected(round));
             bytes.fill(0xff);
-            // The other thread must not wait for ever for one that has failed.
+            // Passes the turn first, so that a failure does not block the other thread.
             shared.pass(2 * round + 2);
             assert_eq!(stale, None, "round {round}: a stale byte");
         }
@@ -70,7 +71,7 @@ const NON_TEMPORAL: Plan = Plan { way: Way::NonTemporal, source_done: true };
 #[test]
 fn non_temporal_zeros_are_seen_before_a_later_store() {
     for kernel in usable(zero::kernels::KERNELS) {
-        // SAFETY: the memory has so many bytes; the CPU has what is needed.
+        // SAFETY: the memory has `BYTES` bytes; the CPU has what the kernel needs.
         publish(|dst, _| unsafe { (kernel.function.planned)(dst, BYTES, NON_TEMPORAL) }, |_| 0);
     }
 }
@@ -80,7 +81,7 @@ fn non_temporal_copies_are_seen_before_a_later_store() {
     let sources: Vec<Vec<u8>> = (0..16).map(|byte| vec![byte; BYTES]).collect();
     for kernel in usable(copy::kernels::KERNELS) {
         let write = |dst, round: usize| {
-            // SAFETY: the memory has so many bytes; the CPU has what is needed.
+            // SAFETY: the memory has `BYTES` bytes; the CPU has what the kernel needs.
             unsafe { (kernel.function.planned)(dst, sources[round % 16].as_ptr(), BYTES, NON_TEMPORAL) }
         };
         publish(write, |round| (round % 16) as u8);

@@ -1,7 +1,7 @@
-//! One harness for all kernels: every kernel of every list that this CPU can run, against naive references, with
-//! inaccessible pages around the buffers and known bytes next to them.
+//! Tests of all kernels: every kernel of every list that this CPU can run is compared with naive references,
+//! with inaccessible pages around the buffers and known bytes next to them.
 //!
-//! `CARRYLINE_MASK` in the environment of the test run makes it the run of a weaker CPU.
+//! `CARRYLINE_MASK` in the environment tests the kernels of a weaker CPU.
 
 mod checksum;
 mod copy;
@@ -19,7 +19,7 @@ mod zero;
 use crate::cpu::features;
 use crate::dispatch::Kernel;
 
-/// The kernels of a list that can run here.
+/// The kernels of a list that this CPU can run.
 fn usable<F>(list: &'static [Kernel<F>]) -> impl Iterator<Item = &'static Kernel<F>> {
     list.iter().filter(|kernel| features().contains(kernel.needs))
 }
@@ -38,7 +38,7 @@ fn long_lengths(most_bytes: usize, thresholds: &[usize]) -> Vec<usize> {
     lengths
 }
 
-/// Pointers at which nothing may be read or written.
+/// Pointers at which no byte may be read or written.
 fn dangling_pointers() -> impl Iterator<Item = *mut u8> {
     [std::ptr::null_mut(), std::ptr::dangling_mut(), std::ptr::without_provenance_mut(usize::MAX)].into_iter()
 }

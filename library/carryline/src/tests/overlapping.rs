@@ -1,4 +1,5 @@
-//! Overlapping copies: both directions, every distance to 300, next to guards; the ends of the overlap; 4 KiB apart.
+//! Overlapping copies: both directions, every distance up to 300, next to guards; just overlapping; 4 KiB
+//! apart.
 
 use super::guarded::Guarded;
 use super::usable;
@@ -6,8 +7,8 @@ use crate::copy::kernels::KERNELS;
 use crate::copy::{within, within_with};
 use crate::dispatch::CopyFn;
 
-/// Moves `len` bytes by `distance`, with the lower of both places at the very start of the memory, `shift` behind it,
-/// and with the higher one at its very end.
+/// Moves `len` bytes by `distance`, with the lower of both ranges `shift` bytes after the start of the
+/// memory, and with the higher one `shift` bytes before its end.
 fn check(
     name: &str,
     kernel: CopyFn,
@@ -24,7 +25,7 @@ fn check(
         let window = lowest.saturating_sub(128)..(lowest + extent + 128).min(image.len());
         buffer.all()[window.clone()].copy_from_slice(&image[window.clone()]);
         let start = buffer.start();
-        // SAFETY: both places lie in the buffer; the CPU has what the kernel needs.
+        // SAFETY: both ranges are in the buffer; the CPU has what the kernel needs.
         unsafe { kernel(start.add(to), start.add(from), len) };
         let all = buffer.all();
         let right = all[to..to + len] == image[from..from + len]
@@ -48,10 +49,10 @@ fn every_distance_to_300_at_every_length_to_600() {
     }
 }
 
-/// Distances at which buffers just touch or just overlap, at which addresses are equal modulo 4 KiB, and one that is
-/// far less than the copy, which is long enough for every step of the ladder.
+/// Distances at which buffers just touch or just overlap, at which addresses are equal modulo 4 KiB, and one
+/// much smaller than the copy. The lengths cover every size class.
 #[test]
-fn long_copies_at_distances_that_matter() {
+fn long_copies_at_critical_distances() {
     for kernel in usable(KERNELS) {
         let mut buffer = Guarded::new(1 << 18);
         let image = buffer.all().to_vec();
@@ -77,9 +78,9 @@ fn long_copies_at_distances_that_matter() {
     }
 }
 
-/// Copies that must not overlap, right next to each other and equal modulo 4 KiB.
+/// Copies that must not overlap, directly adjacent and equal modulo 4 KiB.
 #[test]
-fn plain_copies_may_touch() {
+fn adjacent_copies_are_exact() {
     for kernel in usable(KERNELS) {
         let mut buffer = Guarded::new(1 << 18);
         let image = buffer.all().to_vec();
@@ -95,7 +96,7 @@ fn plain_copies_may_touch() {
 }
 
 #[test]
-fn the_public_form_is_copy_within() {
+fn public_functions_match_copy_within() {
     for (len, from, to) in [(0, 10, 90), (50, 0, 7), (50, 30, 7), (93, 7, 0), (93, 0, 7), (100, 0, 0)] {
         let original: Vec<u8> = (0..100).collect();
         let mut expected = original.clone();
@@ -118,18 +119,18 @@ fn the_public_form_is_copy_within() {
 }
 
 #[test]
-fn what_is_outside_is_refused() {
+fn ranges_outside_the_buffer_panic() {
     use std::ops::Bound::{Excluded, Included};
-    let refused = |range: (std::ops::Bound<usize>, std::ops::Bound<usize>), to| {
-        let panic = std::panic::catch_unwind(|| within(&mut [0; 10], range, to)).expect_err("refused");
+    let message_of = |range: (std::ops::Bound<usize>, std::ops::Bound<usize>), to| {
+        let panic = std::panic::catch_unwind(|| within(&mut [0; 10], range, to)).expect_err("a panic");
         *panic.downcast::<String>().expect("a formatted message")
     };
-    let message = refused((Included(2), Excluded(11)), 0);
+    let message = message_of((Included(2), Excluded(11)), 0);
     assert_eq!(message, "bytes 2..11 cannot be copied to byte 0 on in a buffer of 10 bytes");
-    refused((Included(5), Excluded(4)), 0);
-    refused((Included(0), Excluded(5)), 6);
-    refused((Included(0), Excluded(0)), 11);
-    refused((Included(0), Included(usize::MAX)), 0);
-    refused((Excluded(usize::MAX), Excluded(5)), 0);
-    refused((Included(0), Excluded(1)), usize::MAX);
+    message_of((Included(5), Excluded(4)), 0);
+    message_of((Included(0), Excluded(5)), 6);
+    message_of((Included(0), Excluded(0)), 11);
+    message_of((Included(0), Included(usize::MAX)), 0);
+    message_of((Excluded(usize::MAX), Excluded(5)), 0);
+    message_of((Included(0), Excluded(1)), usize::MAX);
 }

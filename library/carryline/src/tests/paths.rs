@@ -1,12 +1,12 @@
-//! Each path of the large sizes from its own smallest length on, whatever the ladder's thresholds are: a moved
-//! threshold can only cost time.
+//! Each code path for large sizes from its own smallest length on, whatever the thresholds are: moving a
+//! threshold must only affect speed.
 
 use super::{copy, zero};
 use crate::blocks::{self, Block16, READ_KEPT, READ_ONCE};
 use crate::cpu::{Features, features};
 use core::arch::x86_64::{__m256i, __m512i};
 
-/// What is filled with; even, as `check_filling` wants it.
+/// The fill byte; even, as `check_filling` requires.
 const BYTE: u8 = 0x5a;
 
 fn some(first: usize) -> impl Iterator<Item = usize> {
@@ -17,83 +17,84 @@ fn some_copies(first: usize) -> impl Iterator<Item = usize> {
     (first..first + 66).chain([first + 191, 1023, 1024, 1100, 2111, 3300])
 }
 
-/// The paths of one level of vectors. A macro, because blocks take on the features of the function they are in.
+/// The paths of one vector level. A macro, because blocks take on the features of the function that they are
+/// in.
 macro_rules! check_level {
     ($name:literal, $(#[$level:meta])* $block:ty) => {{
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn zero_loop(dst: *mut u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::zero_aligned_loop::<$block>(dst, len) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn zero_non_temporal(dst: *mut u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::zero_non_temporal::<$block>(dst, len) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn fill_loop(dst: *mut u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::fill_aligned_loop::<$block>(dst, len, BYTE) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn fill_non_temporal(dst: *mut u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::fill_non_temporal::<$block>(dst, len, BYTE) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn forward(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_forward::<$block, READ_KEPT>(dst, src, len) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn forward_once(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_forward::<$block, READ_ONCE>(dst, src, len) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn backward(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_backward::<$block>(dst, src, len) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn non_temporal(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_non_temporal::<$block, READ_KEPT>(dst, src, len) }
         }
         /// # Safety
-        /// The bytes are accessible, as many as the block asks for; the CPU has the level.
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
         unsafe extern "C" fn non_temporal_once(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: accessible memory of the block's least length, by contract.
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_non_temporal::<$block, READ_ONCE>(dst, src, len) }
         }
         let five = 5 * size_of::<$block>();
         let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, five), ("zero_non_temporal", zero_non_temporal, 64)];
-        for (name, way, first) in zeros {
-            // SAFETY: len accessible bytes from `first` on; the CPU has the level.
-            zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { way(dst, len) }, some(first));
+        for (name, path, first) in zeros {
+            // SAFETY: len accessible bytes, at least `first`; the CPU has the level.
+            zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { path(dst, len) }, some(first));
         }
         let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, five), ("fill_non_temporal", fill_non_temporal, 64)];
-        for (name, way, first) in fills {
+        for (name, path, first) in fills {
             let name = format!("{} {name}", $name);
-            // SAFETY: len accessible bytes from `first` on; the CPU has the level.
-            zero::check_filling(BYTE, &name, &|dst, len| unsafe { way(dst, len) }, some(first));
+            // SAFETY: len accessible bytes, at least `first`; the CPU has the level.
+            zero::check_filling(BYTE, &name, &|dst, len| unsafe { path(dst, len) }, some(first));
         }
         let copies = [
             ("copy_forward", forward as crate::dispatch::CopyFn, five),
@@ -102,16 +103,16 @@ macro_rules! check_level {
             ("copy_non_temporal", non_temporal, 64),
             ("copy_non_temporal once", non_temporal_once, 64),
         ];
-        for (name, way, first) in copies {
+        for (name, path, first) in copies {
             let name = format!("{} {name}", $name);
-            // SAFETY: len accessible bytes from `first` on in both buffers; the CPU has the level.
-            copy::check_everywhere(&name, &|dst, src, len| unsafe { way(dst, src, len) }, some_copies(first));
+            // SAFETY: len accessible bytes in both buffers, at least `first`; the CPU has the level.
+            copy::check_everywhere(&name, &|dst, src, len| unsafe { path(dst, src, len) }, some_copies(first));
         }
     }};
 }
 
 #[test]
-fn each_is_exact_from_its_smallest_length_on() {
+fn every_path_is_exact_from_its_smallest_length() {
     check_level!("sse2", Block16);
     if features().contains(Features::AVX2) {
         check_level!(
@@ -130,13 +131,13 @@ fn each_is_exact_from_its_smallest_length_on() {
 }
 
 #[test]
-fn string_instructions_are_exact_from_one_line_on() {
-    // SAFETY: len accessible bytes, from 64 on.
+fn string_instructions_are_exact_from_one_line() {
+    // SAFETY: len accessible bytes, at least 64.
     zero::check_everywhere("rep stosb", &|dst, len| unsafe { blocks::zero_rep_stosb(dst, len) }, some(64));
-    // SAFETY: len accessible bytes, from 64 on.
+    // SAFETY: len accessible bytes, at least 64.
     let fill = |dst, len| unsafe { blocks::fill_rep_stosb(dst, len, BYTE) };
     zero::check_filling(BYTE, "rep stosb with a byte", &fill, some(64));
-    // SAFETY: len accessible bytes in both buffers, from 64 on.
+    // SAFETY: len accessible bytes in both buffers, at least 64.
     let rep_movsb = |dst: *mut u8, src: *const u8, len| unsafe { blocks::copy_rep_movsb(dst, src, len) };
     copy::check_everywhere("rep movsb", &rep_movsb, some_copies(64));
 }

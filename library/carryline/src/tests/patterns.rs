@@ -1,23 +1,23 @@
-//! Bytes that bring wrong sums to light, and the naive sum that all kernels are compared with.
+//! Bytes that expose wrong sums, and the naive sum that all kernels are compared with.
 
-/// Seeds: none, the ends of both halves, and those whose addition carries.
+/// Seeds: zero, the extremes of both halves, and those whose addition carries.
 pub(super) const SEEDS: [u32; 9] =
     [0, 1, 0xffff, 0x1_0000, 0x7fff_ffff, 0x8000_0000, 0xffff_0000, 0xffff_fffe, 0xffff_ffff];
 
-/// What to fill a buffer with.
+/// The contents of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pattern {
     Zeros,
     Ones,
-    /// All ones but for one byte, which is this.
+    /// All 0xff except for one byte with this value.
     OnesBut(u8),
-    /// All zero but for one byte of 1.
+    /// All zero except for one byte of 1.
     ZerosButOne,
-    /// Words 0x8000 as the machine reads them: the smallest as signed numbers.
+    /// Words 0x8000 in the machine's byte order: the smallest signed words.
     SmallestSigned,
     /// Words 0x7fff.
     LargestSigned,
-    /// Words 1 and 0xfffe in turn, whose every pair is 0xffff.
+    /// Words 1 and 0xfffe alternating: every pair adds to 0xffff.
     Carries,
     Random,
 }
@@ -35,7 +35,7 @@ impl Pattern {
         Pattern::Random,
     ];
 
-    /// Fills the buffer; `salt` moves what is at one place only, and varies what is random.
+    /// Fills the buffer; `salt` moves the single byte and seeds the random bytes.
     pub(super) fn fill(self, buffer: &mut [u8], salt: usize) {
         let len = buffer.len();
         let mut fill_words = |words: [u16; 2]| {
@@ -83,8 +83,7 @@ pub(super) fn exact_sum(data: &[u8]) -> u64 {
     data.chunks(2).map(word).sum()
 }
 
-/// What a kernel's result must fold to: the remainder modulo 65535, written as 0xffff if it is 0 but the sum is
-/// not.
+/// The expected folded sum: the remainder modulo 65535, with 0xffff for 0 unless the sum is 0.
 pub(super) fn expected(exact_sum: u64, seed: u32) -> u16 {
     match exact_sum + u64::from(seed) {
         0 => 0,

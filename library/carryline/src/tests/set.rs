@@ -1,4 +1,4 @@
-//! Filling with any byte: every length and offset, next to guards; thresholds; each path from its smallest length on.
+//! Filling with any byte: every length and offset, next to guards; thresholds.
 
 use super::guarded::Guarded;
 use super::zero::check_filling;

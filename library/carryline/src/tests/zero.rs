@@ -1,4 +1,4 @@
-//! Zeroing: every length, every offset, next to guards on both sides; thresholds; every way to ask.
+//! Zeroing: every length and offset, next to guards on both sides; thresholds; every entry point.
 
 use super::guarded::Guarded;
 use super::{long_lengths, usable};
@@ -9,47 +9,48 @@ use crate::tuning::decided;
 use crate::zero;
 use crate::zero::kernels::KERNELS;
 
-/// Zeroes `len` bytes somewhere.
-pub(super) type Way<'a> = &'a dyn Fn(*mut u8, usize);
+/// A call that zeroes `len` bytes.
+pub(super) type Call<'a> = &'a dyn Fn(*mut u8, usize);
 
 const NON_TEMPORAL: Plan = Plan { way: intent::Way::NonTemporal, source_done: false };
 const BY_LOOP: Plan = Plan { way: intent::Way::Loop, source_done: false };
 const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false };
 
-/// Every entry of a kernel with every plan. Any CPU that has the kernel's needs may call them with memory of ours.
-fn ways(code: ZeroCode, call: &mut dyn FnMut(&str, Way)) {
+/// Every entry point of a kernel, with every plan. The CPU must have the kernel's needs.
+fn for_each_entry(code: ZeroCode, then: &mut dyn FnMut(&str, Call)) {
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
+    then("zero", &|dst, len| unsafe { (code.zero)(dst, len) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("planned by loop", &|dst, len| unsafe { (code.planned)(dst, len, BY_LOOP) });
+    then("planned by loop", &|dst, len| unsafe { (code.planned)(dst, len, BY_LOOP) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
+    then("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("planned by string", &|dst, len| unsafe { (code.planned)(dst, len, BY_STRING) });
+    then("planned by string", &|dst, len| unsafe { (code.planned)(dst, len, BY_STRING) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("planned non-temporal", &|dst, len| unsafe { (code.planned)(dst, len, NON_TEMPORAL) });
+    then("planned non-temporal", &|dst, len| unsafe { (code.planned)(dst, len, NON_TEMPORAL) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
-    // SAFETY: the target has len accessible bytes that nothing else sees; the CPU has what the kernel needs.
-    call("unfenced non-temporal", &|dst, len| unsafe { (code.unfenced)(dst, len, NON_TEMPORAL) });
+    then("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
+    // SAFETY: the target has len accessible bytes that no other thread accesses; the CPU has what the kernel
+    // needs.
+    then("unfenced non-temporal", &|dst, len| unsafe { (code.unfenced)(dst, len, NON_TEMPORAL) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
-    call("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
+    then("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
 }
 
-/// Checks the lengths at all distances from the guard before and the guard behind.
-pub(super) fn check_everywhere(name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
-    check_filling(0, name, way, lengths);
+/// Checks the lengths at all distances from the guards on both sides.
+pub(super) fn check_everywhere(name: &str, call: Call, lengths: impl Iterator<Item = usize>) {
+    check_filling(0, name, call, lengths);
 }
 
-/// The same for filling with an even byte.
-pub(super) fn check_filling(byte: u8, name: &str, way: Way, lengths: impl Iterator<Item = usize>) {
+/// As `check_everywhere`, for filling with an even byte.
+pub(super) fn check_filling(byte: u8, name: &str, call: Call, lengths: impl Iterator<Item = usize>) {
     let mut buffer = Guarded::new(1 << 16);
     let image = buffer.all().iter().map(|byte| byte | 1).collect::<Vec<u8>>();
     let filled = vec![byte; image.len()];
     for len in lengths {
         for distance in 0..64 {
             for target in [buffer.start().wrapping_add(distance), buffer.ending(len, distance)] {
-                let wrong = buffer.wrong_after(&image, target, &filled[..len], || way(target, len));
+                let wrong = buffer.wrong_after(&image, target, &filled[..len], || call(target, len));
                 assert_eq!(
                     wrong,
                     None,
@@ -64,8 +65,8 @@ pub(super) fn check_filling(byte: u8, name: &str, way: Way, lengths: impl Iterat
 #[test]
 fn is_exact_at_every_length_and_offset() {
     for kernel in usable(KERNELS) {
-        ways(kernel.function, &mut |way_name, way| {
-            check_everywhere(&format!("{} {way_name}", kernel.name), way, 0..=600);
+        for_each_entry(kernel.function, &mut |entry, call| {
+            check_everywhere(&format!("{} {entry}", kernel.name), call, 0..=600);
         });
     }
 }
@@ -84,16 +85,12 @@ fn is_exact_around_thresholds() {
         .chain([non_temporal_from_bytes - 1, non_temporal_from_bytes, non_temporal_from_bytes + 65])
         .collect();
     for kernel in usable(KERNELS) {
-        ways(kernel.function, &mut |way_name, way| {
-            for len in lengths.iter().copied().filter(|len| *len < 1 << 20 || way_name == "zero") {
+        for_each_entry(kernel.function, &mut |entry, call| {
+            for len in lengths.iter().copied().filter(|len| *len < 1 << 20 || entry == "zero") {
                 for distance in [0, 1, 63] {
                     let target = buffer.ending(len, distance);
-                    let wrong = buffer.wrong_after(&image, target, &zeros[..len], || way(target, len));
-                    assert_eq!(
-                        wrong, None,
-                        "{} {way_name}: len {len}, {distance} before the end",
-                        kernel.name
-                    );
+                    let wrong = buffer.wrong_after(&image, target, &zeros[..len], || call(target, len));
+                    assert_eq!(wrong, None, "{} {entry}: len {len}, {distance} before the end", kernel.name);
                 }
             }
         });
@@ -109,10 +106,10 @@ fn only_dirty_lines_are_written() {
             for dirty in (0..len).step_by(3) {
                 buffer.all().fill(0);
                 buffer.at(start, len)[dirty] = 0x80;
-                // Blocks are lines, cut at both ends.
+                // Blocks are lines, truncated at both ends.
                 let line = (distance + dirty) / 64 * 64;
                 let block = line.max(distance)..(line + 64).min(distance + len);
-                // SAFETY: len initialised bytes of ours; the CPU has what is needed.
+                // SAFETY: len initialised bytes that we own; the CPU has what the kernel needs.
                 let written = unsafe { (kernel.function.if_dirty)(start, len) };
                 assert_eq!(written, block.len(), "{}: len {len} at {distance}, byte {dirty}", kernel.name);
                 assert!(buffer.all().iter().all(|byte| *byte == 0));
@@ -124,7 +121,7 @@ fn only_dirty_lines_are_written() {
     }
 }
 
-/// Zeros need no write, so that they may be where no write is allowed.
+/// Zeros are not written, so they may be in read-only memory.
 #[test]
 fn clean_memory_is_only_read() {
     let mut buffer = Guarded::new(1 << 16);
@@ -133,21 +130,23 @@ fn clean_memory_is_only_read() {
     let (start, len) = (buffer.start(), buffer.all().len());
     for kernel in usable(KERNELS) {
         for (distance, len) in [(0, len), (1, len - 1), (0, len - 1), (7, 50), (70, 3)] {
-            // SAFETY: bytes of ours, which are zero, so that none is written.
+            // SAFETY: bytes that we own, all zero, so that none is written.
             assert_eq!(unsafe { (kernel.function.if_dirty)(start.add(distance), len) }, 0, "{}", kernel.name);
         }
     }
 }
 
 #[test]
-fn no_bytes_may_be_at_any_pointer() {
+fn empty_buffers_may_have_any_pointer() {
     for kernel in usable(KERNELS) {
-        ways(kernel.function, &mut |_, way| super::dangling_pointers().for_each(|dangling| way(dangling, 0)));
+        for_each_entry(kernel.function, &mut |_, call| {
+            super::dangling_pointers().for_each(|dangling| call(dangling, 0))
+        });
     }
 }
 
 #[test]
-fn the_public_forms_zero_what_they_are_given_and_no_more() {
+fn public_functions_zero_exactly_their_ranges() {
     use crate::Next;
     use core::mem::MaybeUninit;
     for next in [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device] {
@@ -167,7 +166,7 @@ fn the_public_forms_zero_what_they_are_given_and_no_more() {
             check("secret", &|dst| zero::secret(dst));
             check("if_dirty", &|dst| assert_eq!(zero::if_dirty(dst), len));
             check("fill_unfenced", &|dst| {
-                // SAFETY: nothing else sees the buffer.
+                // SAFETY: no other thread accesses the buffer.
                 unsafe { zero::fill_unfenced(dst, next) };
                 crate::drain();
             });
@@ -180,7 +179,7 @@ fn the_public_forms_zero_what_they_are_given_and_no_more() {
 }
 
 #[test]
-fn pages_are_pages() {
+fn exactly_the_given_pages_are_zeroed() {
     use crate::zero::Page;
     let mut memory = vec![Page([9; Page::BYTES]); 5];
     zero::pages(&mut memory[1..3]);

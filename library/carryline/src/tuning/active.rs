@@ -1,13 +1,14 @@
-//! The decisions in force.
+//! The active decisions.
 //!
-//! Each is an atomic number of its own, read with one relaxed load by the calls that need it. A load of another profile
-//! replaces them one after the other while other threads call: those may see old and new ones side by side. That is
-//! harmless, as a kernel is right with every decision at every length; only the time that a call takes depends on them.
+//! Each is a separate atomic number, read with one relaxed load by the calls that need it. Loading another
+//! profile replaces them one by one while other threads make calls, which may see a mix of old and new
+//! values. That is harmless, because a kernel is correct with every decision at every length; only the time
+//! of a call depends on them.
 //!
-//! 0 stands for a number that has not been found yet. At the first use [`fill`] puts the profile of this CPU there,
-//! or the one that the environment names; the sizes of the caches stay 0 until they are asked for, as CPUID traps to
-//! the host in a virtual machine. What is found replaces nothing but 0, so that a profile that another thread loads
-//! meanwhile stays in force.
+//! 0 stands for a number not yet known. At the first use, [`fill`] stores the profile for this CPU, or the
+//! one that the environment names. Cache sizes stay 0 until they are needed, because CPUID traps to the host
+//! in a virtual machine. These values only replace 0, so that a profile that another thread loads meanwhile
+//! stays active.
 
 use crate::cpu::Model;
 use crate::cpu::caches::Caches;
@@ -20,13 +21,14 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 /// The decisions, in the order of [`Decision::ALL`].
 static DECISIONS: [AtomicUsize; Decision::ALL.len()] = [const { AtomicUsize::new(0) }; Decision::ALL.len()];
 
-/// The kernels that functions prefer, in the order of [`Function::ALL`]: 1 is none, 2 the first of [`kernel_names`].
+/// The kernels that functions prefer, in the order of [`Function::ALL`]: 1 for none, 2 for the first of
+/// [`kernel_names`].
 static KERNELS: [AtomicU8; Function::ALL.len()] = [const { AtomicU8::new(0) }; Function::ALL.len()];
 
-/// Set when there is nothing left to find but the sizes of the caches.
+/// Set once everything but the cache sizes is known.
 static IS_FILLED: AtomicBool = AtomicBool::new(false);
 
-/// The value in force; never [`DETECTED`].
+/// The active value; never [`DETECTED`].
 #[inline(always)]
 pub(crate) fn decided(decision: Decision) -> usize {
     match DECISIONS[decision as usize].load(Ordering::Relaxed) {
@@ -46,7 +48,7 @@ fn find(decision: Decision) -> usize {
     keep(decision, bytes)
 }
 
-/// What the caches say of a decision that a profile leaves to them.
+/// The value of a decision that a profile leaves to cache detection.
 fn detected(decision: Decision, caches: Caches) -> usize {
     match decision {
         Decision::LastLevel => caches.last_level_bytes,
@@ -54,7 +56,7 @@ fn detected(decision: Decision, caches: Caches) -> usize {
     }
 }
 
-/// Puts a number where none has been found yet, and gives back what is there then.
+/// Stores a number unless one is already known, and returns the known one.
 fn keep(decision: Decision, bytes: usize) -> usize {
     let place = &DECISIONS[decision as usize];
     place
@@ -62,7 +64,7 @@ fn keep(decision: Decision, bytes: usize) -> usize {
         .map_or_else(|found| found, |_| bytes)
 }
 
-/// The kernel that a function prefers.
+/// The kernel that a function prefers, if any.
 pub(crate) fn preferred(function: Function) -> Option<&'static str> {
     let place = &KERNELS[function as usize];
     if place.load(Ordering::Relaxed) == 0 {
@@ -72,14 +74,14 @@ pub(crate) fn preferred(function: Function) -> Option<&'static str> {
     kernel_names(function).get(index).copied()
 }
 
-/// How [`KERNELS`] has it.
+/// The value in [`KERNELS`] for a preference.
 fn code(function: Function, kernel: Option<&str>) -> u8 {
     let index = kernel_names(function).iter().position(|name| Some(*name) == kernel);
     index.map_or(1, |index| index as u8 + 2)
 }
 
-/// Finds what has not been found yet, except for the sizes of the caches: at the first call; two threads that race here
-/// find the same.
+/// Initialises everything not yet known, except for the cache sizes. Runs at the first call; two threads that
+/// race here store the same values.
 #[cold]
 #[inline(never)]
 pub fn fill() {
@@ -95,8 +97,8 @@ pub fn fill() {
         }
         Ok(None) => false,
         Err(error) => {
-            static SAID: AtomicBool = AtomicBool::new(false);
-            crate::environment::ignore(&SAID, &error);
+            static REPORTED: AtomicBool = AtomicBool::new(false);
+            crate::environment::ignore(&REPORTED, &error);
             false
         }
     });
@@ -114,12 +116,12 @@ fn begin_with(profile: &Profile<'_>) {
     }
     for function in Function::ALL {
         let (place, code) = (&KERNELS[function as usize], code(function, profile.kernel(function)));
-        // What another thread has found or loaded stays.
+        // Keeps what another thread has stored or loaded.
         let _ = place.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
-/// Puts a profile in force, whatever was before. The CPU can run its kernels.
+/// Activates a profile in place of the previous one. The CPU must be able to run its kernels.
 pub(super) fn replace(profile: &Profile<'_>, origin: Origin) {
     RECORD.locked(|record| {
         let caches = Caches::detect();
@@ -139,31 +141,31 @@ pub(super) fn replace(profile: &Profile<'_>, origin: Origin) {
     });
 }
 
-/// Where the profile in force comes from.
+/// The origin of the active profile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Origin {
-    /// It is built in, and for this CPU's model, or for CPUs that nobody measured.
+    /// Built in, for this CPU's model or for unmeasured CPUs.
     BuiltIn,
-    /// The variable `CARRYLINE_TUNING` names it.
+    /// Named by the variable `CARRYLINE_TUNING`.
     Environment,
-    /// The program has applied or loaded it.
+    /// Applied or loaded by the program.
     Program,
 }
 
-/// Name and origin of the profile in force, for those who ask.
+/// Name and origin of the active profile.
 struct Record {
-    /// Taken by who reads or writes the rest. Kernels and their first calls never take it, unless the environment
-    /// names a profile.
-    is_taken: AtomicBool,
-    /// An [`Origin`], as a number; [`Origin::BuiltIn`] has no name here.
+    /// A lock on the other fields. Kernels and their first calls never take it, unless the environment names
+    /// a profile.
+    is_locked: AtomicBool,
+    /// An [`Origin`] as a number; [`Origin::BuiltIn`] has no name here.
     origin: AtomicU8,
     name: [AtomicU8; NAME_MOST_BYTES],
     name_bytes: AtomicUsize,
 }
 
 static RECORD: Record = Record {
-    is_taken: AtomicBool::new(false),
+    is_locked: AtomicBool::new(false),
     origin: AtomicU8::new(Origin::BuiltIn as u8),
     name: [const { AtomicU8::new(0) }; NAME_MOST_BYTES],
     name_bytes: AtomicUsize::new(0),
@@ -171,11 +173,11 @@ static RECORD: Record = Record {
 
 impl Record {
     fn locked<T>(&self, act: impl FnOnce(&Record) -> T) -> T {
-        while self.is_taken.swap(true, Ordering::Acquire) {
+        while self.is_locked.swap(true, Ordering::Acquire) {
             spin_loop();
         }
         let result = act(self);
-        self.is_taken.store(false, Ordering::Release);
+        self.is_locked.store(false, Ordering::Release);
         result
     }
 
@@ -187,7 +189,7 @@ impl Record {
         }
     }
 
-    /// The same, unless something has been set.
+    /// As `set`, unless something has been set.
     #[cfg(feature = "environment")]
     fn set_first(&self, origin: Origin, name: &str) {
         if self.origin() == Origin::BuiltIn {
@@ -204,7 +206,7 @@ impl Record {
     }
 }
 
-/// The profile in force: its name, where it comes from, and its numbers. Made by [`active`].
+/// The active profile: its name, origin and values. Returned by [`active`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Active {
     origin: Origin,
@@ -214,20 +216,20 @@ pub struct Active {
 }
 
 impl Active {
-    /// The CPU that the profile is for, as the profile calls it.
+    /// The CPU that the profile is for, by the profile's name for it.
     #[must_use]
     pub fn name(&self) -> &str {
         core::str::from_utf8(&self.name[..self.name_bytes]).unwrap_or_default()
     }
 
-    /// Where the profile comes from.
+    /// The origin of the profile.
     #[must_use]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Each decision with its name in files and its value: a number of bytes, [`usize::MAX`] for "never". What a profile
-    /// leaves to detection is there as it was detected.
+    /// Each decision's name in files and value: a number of bytes, or [`usize::MAX`] for "never". Values that
+    /// a profile leaves to detection are returned as detected.
     pub fn decisions(&self) -> impl Iterator<Item = (&'static str, usize)> {
         Decision::ALL.iter().map(|decision| decision.name()).zip(self.decisions)
     }
@@ -245,7 +247,7 @@ impl fmt::Display for Active {
     }
 }
 
-/// The profile in force. Not for signal handlers.
+/// The active profile. Not for signal handlers.
 ///
 /// ```
 /// let active = carryline::tuning::active();

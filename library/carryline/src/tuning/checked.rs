@@ -1,4 +1,4 @@
-//! Profiles from outside: whether this CPU can go by them, and why not.
+//! Profiles from outside: checks that this CPU can use them.
 
 use super::active::{Origin, replace};
 use crate::cpu::{self, Features, Model};
@@ -7,17 +7,17 @@ use crate::profile::{ParseError, Profile, built_in, built_in_names, parse};
 use crate::word::Word;
 use core::fmt;
 
-/// No file is larger.
+/// The size of the largest file.
 pub const MOST_FILE_BYTES: usize = 16 << 10;
 
 /// [`apply`](super::apply) for the bytes of a file.
 ///
 /// # Errors
-/// As [`apply`](super::apply), and bytes that are not UTF-8.
+/// As [`apply`](super::apply), and if the bytes are not UTF-8.
 ///
 /// ```
 /// use carryline::internals::tuning::apply_bytes;
-/// assert_eq!(apply_bytes(b"# \xff").unwrap_err().to_string(), "line 1: this is not UTF-8");
+/// assert_eq!(apply_bytes(b"# \xff").unwrap_err().to_string(), "line 1: invalid UTF-8");
 /// ```
 pub fn apply_bytes(bytes: &[u8]) -> Result<(), TuningError> {
     let profile = read(bytes)?;
@@ -25,10 +25,10 @@ pub fn apply_bytes(bytes: &[u8]) -> Result<(), TuningError> {
     Ok(())
 }
 
-/// Puts a built-in profile in force, whatever CPU it is for; where this one cannot run its kernels, others do.
+/// Activates a built-in profile, for whichever CPU. Kernels that this CPU cannot run are replaced by others.
 ///
 /// # Errors
-/// A name that no built-in profile has. The message names all.
+/// A name that no built-in profile has. The message lists all names.
 ///
 /// ```
 /// use carryline::internals::tuning::apply_built_in;
@@ -42,14 +42,14 @@ pub fn apply_built_in(name: &str) -> Result<(), TuningError> {
     Ok(())
 }
 
-/// The profile in the bytes of a file, if this CPU can go by it.
+/// Parses the profile in the bytes of a file and checks it against this CPU.
 pub(crate) fn read(bytes: &[u8]) -> Result<Profile<'_>, TuningError> {
     if bytes.len() > MOST_FILE_BYTES {
-        return Err(TuningError(Refusal::TooLarge));
+        return Err(TuningError(Rejection::TooLarge));
     }
     let text = core::str::from_utf8(bytes).map_err(|error| {
         let lines = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        TuningError(Refusal::NotUtf8(lines as u32 + 1))
+        TuningError(Rejection::NotUtf8(lines as u32 + 1))
     })?;
     let profile = parse(text)?;
     check_cpu(&profile, Model::here())?;
@@ -57,56 +57,56 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Profile<'_>, TuningError> {
     Ok(profile)
 }
 
-/// The built-in profile of a name.
+/// The built-in profile with this name.
 pub(crate) fn read_built_in(name: &str) -> Result<&'static Profile<'static>, TuningError> {
-    built_in(name).ok_or_else(|| TuningError(Refusal::NotBuiltIn(Word::new(name))))
+    built_in(name).ok_or_else(|| TuningError(Rejection::NotBuiltIn(Word::new(name))))
 }
 
-/// Whether the profile is for this CPU.
+/// Checks that the profile is for this CPU.
 fn check_cpu(profile: &Profile<'_>, here: Option<Model>) -> Result<(), TuningError> {
     match profile.cpu {
-        Some(cpu) if !here.is_some_and(|here| cpu.contain(here)) => {
+        Some(cpu) if !here.is_some_and(|here| cpu.contains(here)) => {
             let (name, vendor) = (Word::new(profile.name), cpu.vendor);
-            Err(TuningError(Refusal::OtherCpu { name, vendor, family: cpu.family, models: cpu.models }))
+            Err(TuningError(Rejection::OtherCpu { name, vendor, family: cpu.family, models: cpu.models }))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether a CPU with these features can run the kernels that the profile prefers.
+/// Checks that a CPU with these features can run the kernels that the profile prefers.
 fn check_kernels(profile: &Profile<'_>, features: Features) -> Result<(), TuningError> {
     for function in Function::ALL {
         let Some(kernel) = profile.kernel(function) else { continue };
         let needs = kernels(function).find(|(name, _)| *name == kernel).map(|(_, needs)| needs);
         if !needs.is_some_and(|needs| features.contains(needs)) {
             let missing = needs.map_or(Features::NONE, |needs| needs.without(features));
-            return Err(TuningError(Refusal::Kernel { function, kernel, missing }));
+            return Err(TuningError(Rejection::Kernel { function, kernel, missing }));
         }
     }
     Ok(())
 }
 
-/// Why a profile is refused. The message names the line and the word, or this CPU and the one that the profile is for,
-/// and says what would be right.
+/// The reason that a profile is rejected. The message names the line, the word and what is expected, or this
+/// CPU and the one that the profile is for.
 ///
 /// ```
 /// let error = carryline::tuning::apply("version = 1\nnam = \"mine\"").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "line 2: nam is no key of the part before the first [section]; known are version name source run"
+///     "line 2: unknown key nam in the part before the first [section]; known: version name source run"
 /// );
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TuningError(Refusal);
+pub struct TuningError(Rejection);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Refusal {
-    /// More bytes than are read.
+enum Rejection {
+    /// Larger than [`MOST_FILE_BYTES`].
     TooLarge,
-    /// The line that is no text.
+    /// The line that is not UTF-8.
     NotUtf8(u32),
     Parse(ParseError),
-    /// The profile is for other CPUs, of this vendor, family and models, than this one.
+    /// The profile is for CPUs of this vendor, family and models, not for this one.
     OtherCpu {
         name: Word,
         vendor: [u8; 12],
@@ -126,28 +126,28 @@ enum Refusal {
 impl fmt::Display for TuningError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Refusal::TooLarge => write!(f, "a profile has at most {MOST_FILE_BYTES} bytes"),
-            Refusal::NotUtf8(line) => write!(f, "line {line}: this is not UTF-8"),
-            Refusal::Parse(error) => error.fmt(f),
-            Refusal::OtherCpu { name, vendor, family, models: [first, last] } => {
+            Rejection::TooLarge => write!(f, "the profile is larger than {MOST_FILE_BYTES} bytes"),
+            Rejection::NotUtf8(line) => write!(f, "line {line}: invalid UTF-8"),
+            Rejection::Parse(error) => error.fmt(f),
+            Rejection::OtherCpu { name, vendor, family, models: [first, last] } => {
                 let vendor = vendor.escape_ascii();
                 write!(f, "the profile '{name}' is for {vendor} family {family} models {first} to {last}")?;
                 match Model::here() {
                     Some(here) => write!(f, "; this CPU is {here}"),
-                    None => f.write_str("; this CPU has no such numbers"),
+                    None => f.write_str("; this CPU has no model number"),
                 }
             }
-            Refusal::Kernel { function, kernel, missing } => {
+            Rejection::Kernel { function, kernel, missing } => {
                 write!(f, "the {} kernel {kernel} ", function.name())?;
                 if missing.is_empty() {
-                    return f.write_str("is not there on this architecture");
+                    return f.write_str("does not exist on this architecture");
                 }
                 f.write_str("needs")?;
                 missing.names().try_for_each(|name| write!(f, " {name}"))?;
                 f.write_str(", which this CPU lacks or CARRYLINE_MASK hides")
             }
-            Refusal::NotBuiltIn(word) => {
-                write!(f, "no built-in profile is named {word}; known are")?;
+            Rejection::NotBuiltIn(word) => {
+                write!(f, "no built-in profile is named {word}; known:")?;
                 built_in_names().try_for_each(|name| write!(f, " {name}"))
             }
         }
@@ -158,6 +158,6 @@ impl core::error::Error for TuningError {}
 
 impl From<ParseError> for TuningError {
     fn from(error: ParseError) -> TuningError {
-        TuningError(Refusal::Parse(error))
+        TuningError(Rejection::Parse(error))
     }
 }

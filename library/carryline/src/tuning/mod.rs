@@ -1,9 +1,9 @@
-//! Profiles: what the library does differently from one CPU model to the next.
+//! Profiles: decisions that differ from one CPU model to the next.
 //!
-//! No feature bit says from which length on a string instruction wins, or when stores should be non-temporal. Such
-//! decisions stand in profiles, small files in a strict subset of TOML. Some are built in, one for each CPU that was
-//! measured, and the one for this CPU is in force from the first call on; a CPU that nobody measured gets safe defaults.
-//! A program can put its own in force, made for its machines:
+//! No feature bit states from which length a string instruction is faster, or when stores should be
+//! non-temporal. Such decisions are stored in profiles, small files in a strict subset of TOML. Some are
+//! built in, one per measured CPU, and the one for this CPU is active from the first call; unmeasured CPUs
+//! get safe defaults. A program can activate its own profile, made for its machines:
 //!
 //! ```
 //! use carryline::tuning::{self, Origin};
@@ -33,25 +33,26 @@
 //! # Ok::<(), tuning::TuningError>(())
 //! ```
 //!
-//! | part of a file | key | value |
+//! | section | key | value |
 //! | --- | --- | --- |
-//! | the beginning | `version` | `1` |
-//! | | `name` | the CPU, as people call it, at most 64 bytes |
-//! | | `source` | the evidence behind the numbers, in words; in several lines between `"""` |
-//! | | `run` | the run that they come from; may be left out |
-//! | `[cpu]`; left out, the file is for every CPU | `vendor`, `family`, `models` | as in `/proc/cpuinfo`: `"AuthenticAMD"`, `26`, and the first and the last model, `[0, 15]` |
-//! | `[kernels]`; may be left out | `zero`, `copy`, `checksum`, `copy_and_sum` | the kernel that is preferred, like `"avx512_branched"` |
-//! | `[decisions]` | all of those above | a number of bytes within the bounds of the decision; lengths from which on something is done: or `"never"`; sizes of caches: or `"detected"` |
+//! | none | `version` | `1` |
+//! | | `name` | the CPU's common name, at most 64 bytes |
+//! | | `source` | the evidence for the numbers, in words; several lines between `"""` |
+//! | | `run` | the run that they come from; optional |
+//! | `[cpu]`; without it, the file is for every CPU | `vendor`, `family`, `models` | as in `/proc/cpuinfo`: `"AuthenticAMD"`, `26`, and the first and last model, `[0, 15]` |
+//! | `[kernels]`; optional | `zero`, `copy`, `checksum`, `copy_and_sum` | the preferred kernel, like `"avx512_branched"` |
+//! | `[decisions]` | all of the above | a number of bytes within the decision's bounds, `"never"` for a least length, or `"detected"` for a cache size |
 //!
-//! A file says everything: each decision must be there. What is unknown, missing, there twice or out of its bounds is an
-//! error that names the line, the word, and what would be right. Strings have no backslashes and no quotation marks. A
-//! format with other keys will have another `version`.
+//! A file is complete: each decision must be present. Unknown, missing, duplicate or out-of-bounds entries
+//! are errors that name the line, the word, and what is expected. Strings contain no backslashes and no
+//! quotation marks. A format with other keys will have another `version`.
 //!
 //! # Threads
 //!
-//! A profile can be put in force at any time, while other threads zero, copy and sum. Every kernel is right with every
-//! profile at every length, so that the results are the same before, after, and during the change, when a call may
-//! see old and new numbers side by side. Only speed depends on them. Two loads at once come one after the other.
+//! A profile can be activated at any time, while other threads zero, copy and sum. Every kernel is correct
+//! with every profile at every length, so the results are the same before, during and after the change.
+//! During it, a call may see a mix of old and new numbers, which affects only its speed. Concurrent loads are
+//! serialised.
 
 pub(crate) mod active;
 pub(crate) mod checked;
@@ -61,25 +62,25 @@ pub use checked::TuningError;
 
 pub(crate) use active::{decided, preferred};
 
-/// Puts the profile in `text` in force, in place of the one before, also of one that the environment names. Kernels
-/// are chosen anew; a kernel that `CARRYLINE_FORCE` names stays. Not for signal handlers.
+/// Activates the profile in `text` in place of the previous one, even if the environment names that one.
+/// Kernels are chosen again, except those that `CARRYLINE_FORCE` names. Not for signal handlers.
 ///
 /// # Errors
-/// A text that is no profile, a profile for other CPUs, or one that prefers a kernel that this CPU cannot run. Then the
-/// profile before stays in force. See [the module](self) for the format and an example.
+/// If `text` is not a valid profile, is for other CPUs, or prefers a kernel that this CPU cannot run. The
+/// previous profile then stays active. See [the module](self) for the format and an example.
 ///
 /// ```
 /// let error = carryline::tuning::apply("version = 2").unwrap_err();
-/// assert_eq!(error.to_string(), "line 1: found 2; version must be 1, which this library knows");
+/// assert_eq!(error.to_string(), "line 1: found 2; version must be 1, the only one this library supports");
 /// ```
 pub fn apply(text: &str) -> Result<(), TuningError> {
     checked::apply_bytes(text.as_bytes())
 }
 
-/// Puts the profile in the file `path` in force, as [`apply`] does with its text.
+/// Activates the profile in the file `path`, as [`apply`] does with its text.
 ///
 /// # Errors
-/// A file that cannot be read, which the message does not name, and what [`apply`] refuses.
+/// If the file cannot be read (the message does not name it), or as [`apply`].
 ///
 /// ```
 /// use carryline::tuning::{self, LoadError};
@@ -95,7 +96,7 @@ pub fn load(path: impl AsRef<std::path::Path>) -> Result<(), LoadError> {
     checked::apply_bytes(&bytes).map_err(LoadError::Refused)
 }
 
-/// Why [`load`] left the profile before in force.
+/// The reason that [`load`] kept the previous profile.
 #[cfg(feature = "std")]
 #[cfg_attr(docsrs, doc(cfg(feature = "std")))]
 #[derive(Debug)]
@@ -103,7 +104,7 @@ pub fn load(path: impl AsRef<std::path::Path>) -> Result<(), LoadError> {
 pub enum LoadError {
     /// The file cannot be read.
     Unreadable(std::io::Error),
-    /// What it says is refused.
+    /// The profile is rejected.
     Refused(TuningError),
 }
 
@@ -120,7 +121,7 @@ impl core::fmt::Display for LoadError {
 #[cfg(feature = "std")]
 impl core::error::Error for LoadError {}
 
-/// The bytes of a file, one more at most than a profile has.
+/// The bytes of a file, up to one more than a profile may have.
 #[cfg(feature = "std")]
 pub(crate) fn read_file(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;

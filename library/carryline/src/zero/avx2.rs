@@ -1,4 +1,4 @@
-//! Zeroing with 32-byte stores; `rep stosb` and non-temporal stores for the sizes where these win.
+//! Zeroing with 32-byte stores; `rep stosb` and non-temporal stores for the sizes where they are faster.
 
 use super::ladder::ladder;
 use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32};
@@ -11,14 +11,14 @@ ladder!(
     zero_aligned_loop::<__m256i>
 );
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             0..=64 => zero_mixed_up_to_64(dst, len),
@@ -34,15 +34,15 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     }
 }
 
-/// As `zero`, for a caller who reads the bytes at once: a load of 8 bytes gets its data from one store of 8, not from two of
-/// 4.
+/// As `zero`, for a caller who reads the bytes immediately: a load of 8 bytes can be forwarded from one store
+/// of 8, but not from two of 4.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             0..=32 => zero_up_to_32(dst, len),

@@ -1,4 +1,4 @@
-//! Zeroing with 64-byte stores: one line each, masked for the smallest sizes.
+//! Zeroing with 64-byte stores of one cache line each, masked for the smallest sizes.
 
 use super::ladder::ladder;
 use crate::blocks::{
@@ -14,14 +14,15 @@ ladder!(
     lines
 );
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
+/// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=256 if is_in_first_line(dst) => {
@@ -36,15 +37,16 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     }
 }
 
-/// As `zero`, for a caller who reads the bytes at once: a load does not get its data from a masked store that is still
-/// on its way to the cache, but waits for it.
+/// As `zero`, for a caller who reads the bytes immediately: a load is not forwarded from a masked store that
+/// is still in the store buffer, but waits for it.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
+/// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract; up to 256 bytes for the first.
+    // SAFETY: the same contract; the first gets at most 256 bytes.
     unsafe {
         match len {
             ..=256 => unmasked(dst, len),
@@ -54,9 +56,9 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     }
 }
 
-/// Up to 256 bytes without a branch on the length, as a mispredicted one costs more than the stores: four at
-/// equal distances, all under the same mask. From 64 bytes on the mask is full and the stores overlap as need be;
-/// below, all four are the same store.
+/// Up to 256 bytes without a branch on the length, because a mispredicted one costs more than the stores:
+/// four stores at equal distances, all with the same mask. From 64 bytes on, the mask is full and the stores
+/// overlap as needed; below, all four are the same store.
 ///
 /// ```text
 /// len 150:  [ 0 .. 64 ]      [ 56 .. 120 ]
@@ -74,11 +76,12 @@ unsafe fn four_masked(dst: *mut u8, len: usize) {
     let back = back_from_page_end([dst], len);
     let mask = _bzhi_u64(u64::MAX, (len - last) as u32).wrapping_shl(back as u32);
     let dst = dst.wrapping_sub(back);
-    // A third of `last`, and never so much less that a gap of more than 64 comes after two of them.
+    // A third of `last`, rounded such that no gap of more than 64 bytes remains after two steps.
     let step = last * 43 / 128;
-    // SAFETY: below 64 all stores write the `len` bytes, as only these lanes are active: those from the start on, or if `back`
-    // is not 0, hence 64 - len, the last ones; with `len` 0 none. From 64 on, where `back` is 0, they write 64 bytes from 0,
-    // step, 2 * step and last on, none of which is above last = len - 64, as 2 * 43 < 128.
+    // SAFETY: below 64, all stores write exactly the `len` bytes, since only these lanes are active: the
+    // first, or if `back` is not 0, hence 64 - len, the last; none if `len` is 0. From 64 on, `back` is 0,
+    // and they write 64 bytes at 0, step, 2 * step and last, none of which exceeds last = len - 64, as 2 * 43
+    // < 128.
     unsafe {
         for at in [0, step, 2 * step, last] {
             _mm512_mask_storeu_epi8(dst.wrapping_add(at).cast(), mask, zero);
@@ -86,8 +89,8 @@ unsafe fn four_masked(dst: *mut u8, len: usize) {
     }
 }
 
-/// Line by line, the first and the last masked, so that no store reaches into two lines, or into two pages, which costs
-/// Zen 5 some twenty cycles. As no lane of a masked line lies in another page than its bytes, none is slow either.
+/// Line by line, the first and the last masked, so that no store crosses into a second line, or page, which
+/// costs Zen 5 some twenty cycles. All lanes of a masked line lie in the page of its bytes, so none is slow.
 ///
 /// ```text
 ///       [ first ][ 4 lines ][ 4 lines ] ...
@@ -103,11 +106,12 @@ pub(super) unsafe fn lines(dst: *mut u8, len: usize) {
     let zero = _mm512_setzero_si512();
     let before = dst.addr() & (LINE_BYTES - 1);
     let in_last = (dst.addr().wrapping_add(len - 1) & (LINE_BYTES - 1)) + 1;
-    // Where the last four lines begin, as a distance from dst like all that follow.
+    // The start of the last four lines, as an offset from dst like all offsets below.
     let tail = len.wrapping_sub(in_last + 3 * LINE_BYTES);
-    // SAFETY: the first store's active lanes are dst's line from dst on, the last one's the last line up to len. The
-    // loop starts less than a line in and runs while four lines start before the last four, hence end before the
-    // last line; those begin at len - 4 * 64 at the earliest, which is behind the first line.
+    // SAFETY: the active lanes of the first store are those of dst's line from dst on, those of the last
+    // store the last line up to len. The loop starts less than a line in and runs while four lines start
+    // before the last four, hence ends before the last line; those begin at len - 4 * 64 or later, after the
+    // first line.
     unsafe {
         let mut at = 0;
         if before > 0 {
@@ -121,7 +125,8 @@ pub(super) unsafe fn lines(dst: *mut u8, len: usize) {
         while at < tail {
             for line in 0..4 {
                 store(dst.add(at + line * LINE_BYTES), zero);
-                // In this order: downwards, which the compiler else prefers, 64 KiB took 1.05 times as long on Zen 5.
+                // Keeps the order. The compiler prefers the reverse one, with which 64 KiB took 1.05 times as
+                // long on Zen 5.
                 compiler_fence(Ordering::SeqCst);
             }
             at += 4 * LINE_BYTES;
@@ -134,7 +139,7 @@ pub(super) unsafe fn lines(dst: *mut u8, len: usize) {
     }
 }
 
-/// [`unmasked`], out of the way.
+/// [`unmasked`], not inlined.
 ///
 /// # Safety
 /// As [`unmasked`].
@@ -146,7 +151,7 @@ pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, len: usize) {
     unsafe { unmasked(dst, len) }
 }
 
-/// The way around masked stores.
+/// The fallback without masked stores.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 256`; otherwise as
@@ -154,7 +159,7 @@ pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, len: usize) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn unmasked(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=32 => zero_up_to_32(dst, len),

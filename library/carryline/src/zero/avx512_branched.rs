@@ -1,10 +1,10 @@
-//! Zeroing with 64-byte stores, masked up to 64 bytes only: for CPUs on which a masked store that reaches into a second line
-//! costs more than a branch.
+//! Zeroing with 64-byte stores, masked up to 64 bytes only: for CPUs on which a masked store that crosses
+//! into a second line costs more than a branch.
 //!
-//! On Sapphire Rapids, ticks a call of prototypes of both at random offsets, that of [`avx512`](super::avx512) with a branch for
-//! the end of a page: 40 bytes 4.9 here and 14.6 by [`avx512`](super::avx512), 100 bytes 4.9 and
-//! 13.7, 200 bytes 8.3 and 13.7; sizes of the fleet's memset sets that no predictor can learn 14.6 / 9.8 / 28.0 / 13.2 / 21.2 /
-//! 17.9 here and 12.1 / 12.5 / 21.1 / 11.7 / 16.5 / 14.4 there.
+//! Measured with prototypes of both on Sapphire Rapids, in ticks per call at random offsets; the
+//! [`avx512`](super::avx512) prototype had a branch for the end of a page. 40 bytes: 4.9 here, 14.6 there;
+//! 100 bytes: 4.9 and 13.7; 200 bytes: 8.3 and 13.7. Unpredictable sizes from the fleet's memset sets: 14.6 /
+//! 9.8 / 28.0 / 13.2 / 21.2 / 17.9 here, 12.1 / 12.5 / 21.1 / 11.7 / 16.5 / 14.4 there.
 
 use super::avx512::{lines, short_read_here, without_masks};
 use super::ladder::ladder;
@@ -18,14 +18,16 @@ ladder!(
     lines
 );
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
+/// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for; of a masked store the first `len` lanes are active.
+    // SAFETY: each branch has the bounds that its block requires; in a masked store, the first `len` lanes
+    // are active.
     unsafe {
         match len {
             ..=64 if is_mask_slow(dst) => {

@@ -1,4 +1,4 @@
-//! The list of the zeroing kernels.
+//! The list of zeroing kernels.
 
 use super::portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -6,10 +6,12 @@ use super::{avx2, avx512, avx512_branched, sse2};
 use crate::cpu::Features;
 use crate::dispatch::{Kernel, ZeroCode};
 
-/// The kernels: the one that the [profile](crate::tuning) in force prefers, else the first that the CPU can run.
-/// The order follows store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction at least
-/// as fast as in two or four. It has been checked on Zen 5 and Sapphire Rapids; the laboratory ranks the kernels of
-/// the machine it runs on.
+/// The kernels. The active [profile](crate::tuning) may select one; otherwise the first that the CPU supports
+/// is used.
+///
+/// The order follows store width: every x86-64 CPU so far stores a whole line of 64 bytes in one instruction
+/// at least as fast as in two or four. It was confirmed on Zen 5 and Sapphire Rapids. The laboratory ranks
+/// the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<ZeroCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },

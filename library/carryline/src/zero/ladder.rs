@@ -1,20 +1,20 @@
-//! The upper part of the ladder, shared by all vector levels: it executes a [`Plan`](crate::intent::Plan).
+//! The code for larger sizes, shared by all vector levels; it executes a [`Plan`](crate::intent::Plan).
 
-/// Makes `CODE` out of a level's own `zero` and `short_read_here`, and `large`, the upper part of its ladder. The arguments
-/// are the attributes of the level, its block and its loop of stores.
+/// Defines `CODE` from the level's own `zero` and `short_read_here`, and `large`, its code for larger sizes.
+/// The arguments are the attributes of the level, its block and its loop of stores.
 macro_rules! ladder {
     ($(#[$level:meta])* $block:ty, $stores:path) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::ZeroCode =
             $crate::dispatch::ZeroCode { zero, read_here, planned, unfenced, if_dirty };
 
-        /// The ladder for a caller who reads the bytes immediately.
+        /// As `zero`, for a caller who reads the bytes immediately.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
-            // SAFETY: the same contract; `large_read_here` gets more bytes than it asks for.
+            // SAFETY: the same contract; `large_read_here` gets more bytes than it requires.
             unsafe {
                 match len {
                     ..$crate::intent::LOOPS_BELOW_BYTES => short_read_here(dst, len),
@@ -26,13 +26,13 @@ macro_rules! ladder {
             }
         }
 
-        /// The ladder for a caller with an intent.
+        /// As `zero`, for a caller with an intent.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`fill_raw`](super::fill_raw).
         $(#[$level])*
         unsafe extern "C" fn planned(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: the same contract; len is what `large` asks for.
+            // SAFETY: the same contract; len is what `large` requires.
             unsafe {
                 match len {
                     ..$crate::intent::NON_TEMPORAL_LEAST_BYTES => zero(dst, len),
@@ -41,14 +41,15 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder.
+        /// The code for larger sizes.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn large(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: len is more than what each path asks for; the level by contract.
+            // SAFETY: len exceeds what each path requires; the level by contract.
             unsafe {
                 if plan.way == $crate::intent::Way::NonTemporal {
                     $crate::blocks::zero_non_temporal::<$block>(dst, len);
@@ -59,14 +60,15 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder for ordinary stores.
+        /// The code for larger sizes with ordinary stores.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: len is more than what each path asks for; the level by contract.
+            // SAFETY: len exceeds what each path requires; the level by contract.
             unsafe {
                 if plan.way == $crate::intent::Way::String {
                     $crate::blocks::zero_rep_stosb(dst, len);
@@ -82,7 +84,7 @@ macro_rules! ladder {
         /// The CPU has the level; otherwise as [`fill_raw_unfenced`](super::fill_raw_unfenced).
         $(#[$level])*
         unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: the same contract; len is more than what `zero_non_temporal` asks for where it is called.
+            // SAFETY: the same contract; len exceeds what `zero_non_temporal` requires where it is called.
             unsafe {
                 if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::NON_TEMPORAL_LEAST_BYTES {
                     $crate::blocks::zero_non_temporal::<$block>(dst, len);
@@ -92,11 +94,12 @@ macro_rules! ladder {
             }
         }
 
-        /// The upper part of the ladder for a caller without an intent, and out of the way: inlined, its registers would be saved
-        /// at every small call.
+        /// The code for larger sizes for a caller without an intent. Not inlined: its registers would be
+        /// saved at every small call.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]
@@ -106,10 +109,12 @@ macro_rules! ladder {
             unsafe { large(dst, len, Plan::of_zero(Intent::default(), len)) }
         }
 
-        /// The upper part of the ladder for a caller who reads the bytes at once, out of the way as `large_by_size`.
+        /// The code for larger sizes for a caller who reads the bytes immediately. Not inlined, as
+        /// `large_by_size`.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as [`fill_raw`](super::fill_raw).
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`fill_raw`](super::fill_raw).
         $(#[$level])*
         #[cold]
         #[inline(never)]

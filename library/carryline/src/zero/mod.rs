@@ -2,16 +2,16 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | a slice | [`fill`]; [`fill_with`] if you know what happens to it next |
-//! | memory that has not been written yet | [`fill_uninit`], [`fill_uninit_with`] |
+//! | a slice | [`fill`]; [`fill_with`] if you know how it is used next |
+//! | uninitialised memory | [`fill_uninit`], [`fill_uninit_with`] |
 //! | whole pages | [`pages`], [`pages_with`] |
-//! | memory that is mostly zero already | [`if_dirty`] |
+//! | memory that is already mostly zero | [`if_dirty`] |
 //! | keys, passwords and other secrets that must not stay in memory | [`secret`] |
-//! | many pieces that are not needed soon, with one fence for all | [`fill_unfenced`] and [`drain`](crate::drain) |
+//! | many pieces not needed soon, with one fence for all | [`fill_unfenced`] and [`drain`](crate::drain) |
 //! | a pointer | the same with `_raw` |
-//! [`fill`] leaves the result in the cache, as `memset` does, unless it is larger than one core's share of the caches
-//! ([`Next::Unknown`](crate::Next::Unknown)). The compiler may remove any of these calls except [`secret`] if it can
-//! see that the memory is not read again.
+//! [`fill`] leaves the result in the cache, as `memset` does, unless it exceeds one core's share of the
+//! caches ([`Next::Unknown`](crate::Next::Unknown)). The compiler may remove any of these calls except
+//! [`secret`] if it can prove that the memory is not read again.
 
 use crate::dispatch::TABLE;
 use crate::intent::{Intent, NON_TEMPORAL_LEAST_BYTES, Plan};
@@ -49,7 +49,7 @@ pub fn fill(dst: &mut [u8]) {
     unsafe { fill_raw(dst.as_mut_ptr(), dst.len()) }
 }
 
-/// Zeroes `dst`, cached or not as the caller's intent says.
+/// Zeroes `dst`; the caller's intent decides whether it is left in the cache.
 ///
 /// ```
 /// use carryline::{Intent, Next, zero};
@@ -57,7 +57,7 @@ pub fn fill(dst: &mut [u8]) {
 /// zero::fill_with(&mut buffer, Next::NotSoon);
 /// assert!(buffer.iter().all(|byte| *byte == 0));
 ///
-/// // One of many pieces that are too many for the cache together.
+/// // One of many pieces that together exceed the cache.
 /// buffer.fill(7);
 /// zero::fill_with(&mut buffer[..9000], Intent::new(Next::Unknown).part_of(1 << 30));
 /// assert_eq!((buffer[8999], buffer[9000]), (0, 7));
@@ -68,7 +68,7 @@ pub fn fill_with(dst: &mut [u8], intent: impl Into<Intent>) {
     unsafe { fill_raw_with(dst.as_mut_ptr(), dst.len(), intent) }
 }
 
-/// Zeroes memory that may not have been written yet, and returns it as bytes.
+/// Zeroes memory that may be uninitialised, and returns it as bytes.
 ///
 /// ```
 /// let mut buffer = Vec::with_capacity(100);
@@ -77,7 +77,7 @@ pub fn fill_with(dst: &mut [u8], intent: impl Into<Intent>) {
 /// ```
 #[inline]
 pub fn fill_uninit(dst: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    // SAFETY: a slice is valid for writes of its length; then it is initialised.
+    // SAFETY: a slice is valid for writes of its length; afterwards it is initialised.
     unsafe {
         fill_raw(dst.as_mut_ptr().cast(), dst.len());
         crate::blocks::assume_init(dst)
@@ -94,17 +94,18 @@ pub fn fill_uninit(dst: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// ```
 #[inline]
 pub fn fill_uninit_with(dst: &mut [MaybeUninit<u8>], intent: impl Into<Intent>) -> &mut [u8] {
-    // SAFETY: a slice is valid for writes of its length; then it is initialised.
+    // SAFETY: a slice is valid for writes of its length; afterwards it is initialised.
     unsafe {
         fill_raw_with(dst.as_mut_ptr().cast(), dst.len(), intent);
         crate::blocks::assume_init(dst)
     }
 }
 
-/// Reads `dst` first and writes only what is not already zero, in blocks of 64 bytes (cache lines, and parts of lines
+/// Reads `dst` first and writes only what is not zero, in blocks of 64 bytes (cache lines, and partial lines
 /// at both ends). Returns the number of bytes written.
-/// Lines that are only read need no write-back, stay shared with other cores, and do not cause a private copy of a
-/// shared page. For mostly nonzero memory [`fill`] is faster.
+///
+/// Lines that are only read need no write-back, stay shared with other cores, and cause no private copy of a
+/// shared page. For mostly nonzero memory, [`fill`] is faster.
 ///
 /// ```
 /// #[repr(align(64))]
@@ -122,14 +123,16 @@ pub fn if_dirty(dst: &mut [u8]) -> usize {
 }
 
 /// Zeroes like [`fill_with`], without a fence: for a loop over many pieces that ends with one
-/// [`drain`](crate::drain). A fence waits until memory has accepted the stores, which is most of the time of a short
-/// call: on Zen 5, 4 KiB that are not cached take 163 ticks without one and 503 with it, where the C library's
-/// `memset` takes 379.
+/// [`drain`](crate::drain).
+///
+/// A fence waits until memory has accepted the stores, which is most of the time of a short call: on Zen 5, 4
+/// KiB that are not cached take 163 ticks without a fence and 503 with one; the C library's `memset` takes
+/// 379.
 ///
 /// # Safety
 /// Before the next synchronisation of this thread with another, or with a device, the caller calls
-/// [`drain`](crate::drain): before it unlocks, stores to an atomic with release ordering, sends, spawns, joins, or
-/// starts a transfer. Until then the bytes are zero for this thread alone.
+/// [`drain`](crate::drain): before it unlocks, stores to an atomic with release ordering, sends, spawns,
+/// joins, or starts a transfer. Until then, only this thread is guaranteed to see zeros.
 ///
 /// ```
 /// use carryline::{Intent, Next, drain, zero};
@@ -160,7 +163,7 @@ pub unsafe fn fill_unfenced(dst: &mut [u8], intent: impl Into<Intent>) {
 /// ```
 #[inline]
 pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
-    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was chosen for this CPU.
     unsafe { TABLE.zero()(dst, len) }
 }
 
@@ -180,7 +183,7 @@ pub unsafe fn fill_raw(dst: *mut u8, len: usize) {
 pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     if intent.reads_here() {
-        // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
+        // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was chosen for this CPU.
         return unsafe { TABLE.zero_read_here()(dst, len) };
     }
     if len < NON_TEMPORAL_LEAST_BYTES {
@@ -188,7 +191,7 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
         return unsafe { fill_raw(dst, len) };
     }
     let plan = Plan::of_zero(intent, len);
-    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, by contract; the kernel was chosen for this CPU.
     unsafe { TABLE.zero_planned()(dst, len, plan) }
 }
 
@@ -209,7 +212,8 @@ pub unsafe fn fill_raw_with(dst: *mut u8, len: usize, intent: impl Into<Intent>)
 pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Intent>) {
     let intent = intent.into();
     let plan = Plan::of_zero(intent, len).unfenced(intent);
-    // SAFETY: `dst` is valid for writes of `len` bytes, and the caller drains, by contract; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for writes of `len` bytes, and the caller drains, by contract; the kernel was
+    // chosen for this CPU.
     unsafe { TABLE.zero_unfenced()(dst, len, plan) }
 }
 
@@ -226,6 +230,7 @@ pub unsafe fn fill_raw_unfenced(dst: *mut u8, len: usize, intent: impl Into<Inte
 /// ```
 #[inline]
 pub unsafe fn if_dirty_raw(dst: *mut u8, len: usize) -> usize {
-    // SAFETY: `dst` is valid for reads and writes of `len` initialised bytes, by contract; the kernel was picked for this CPU.
+    // SAFETY: `dst` is valid for reads and writes of `len` initialised bytes, by contract; the kernel was
+    // chosen for this CPU.
     unsafe { TABLE.zero_if_dirty()(dst, len) }
 }

@@ -3,7 +3,7 @@
 use super::fill_raw_with;
 use crate::intent::{Intent, Next};
 
-/// A page of 4096 bytes at a multiple of 4096: what allocators, kernels and virtual machine monitors hand out.
+/// A page of 4096 bytes, aligned to 4096, as used by allocators, kernels and virtual machine monitors.
 ///
 /// ```
 /// use carryline::zero::Page;
@@ -14,10 +14,10 @@ use crate::intent::{Intent, Next};
 pub struct Page(pub [u8; Page::BYTES]);
 
 impl Page {
-    /// The bytes of a page.
+    /// The number of bytes in a page.
     pub const BYTES: usize = 4096;
 
-    /// The bytes as pages: `None` if they do not start at a multiple of 4096, or end within a page.
+    /// The bytes as pages: `None` if they do not start at a multiple of 4096 or end within a page.
     ///
     /// ```
     /// use carryline::zero::{Page, pages};
@@ -34,13 +34,13 @@ impl Page {
         if !bytes.as_ptr().cast::<Page>().is_aligned() || !bytes.len().is_multiple_of(Page::BYTES) {
             return None;
         }
-        // SAFETY: aligned, and a whole number of pages; any bytes are a page, which has no padding. The borrow goes
-        // over to the result.
+        // SAFETY: aligned, and a whole number of pages; any bytes are a valid page, which has no padding. The
+        // result takes over the borrow.
         Some(unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / Page::BYTES) })
     }
 }
 
-/// Zeroes whole pages, as one call: non-temporal stores are fenced once.
+/// Zeroes whole pages in one call: non-temporal stores are fenced once.
 ///
 /// ```
 /// use carryline::zero::{Page, pages};
@@ -53,7 +53,7 @@ pub fn pages(dst: &mut [Page]) {
     pages_with(dst, Next::Unknown);
 }
 
-/// Zeroes whole pages, cached or not as the caller's intent says.
+/// Zeroes whole pages; the caller's intent decides whether they are left in the cache.
 ///
 /// ```
 /// use carryline::{Intent, Next, zero::{Page, pages_with}};

@@ -1,4 +1,4 @@
-//! Zeroing with 16-byte stores and nothing that is special to a CPU; no plan can change that.
+//! Zeroing with 16-byte stores, without CPU-specific instructions; plans have no effect.
 
 use crate::blocks::{
     Block16, zero_aligned_loop, zero_head_tail, zero_if_dirty, zero_mixed_up_to_64, zero_up_to_32,
@@ -8,12 +8,12 @@ use crate::intent::Plan;
 
 pub(super) const CODE: ZeroCode = ZeroCode { zero, read_here, planned, unfenced: planned, if_dirty };
 
-/// Up to 128 bytes with overlapping stores at both ends, above with a loop of 64 bytes.
+/// Up to 128 bytes with overlapping stores at both ends; above, a loop of 64 bytes.
 ///
 /// # Safety
 /// As [`fill_raw`](super::fill_raw).
 pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             0..=64 => zero_mixed_up_to_64(dst, len),
@@ -23,12 +23,13 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     }
 }
 
-/// The ladder for a caller who reads the bytes at once: a load of 8 bytes gets its data from one store of 8, not from two of 4.
+/// As `zero`, for a caller who reads the bytes immediately: a load of 8 bytes can be forwarded from one store
+/// of 8, but not from two of 4.
 ///
 /// # Safety
 /// As [`fill_raw`](super::fill_raw).
 pub(super) unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
-    // SAFETY: each branch's bounds are those that its block asks for.
+    // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             0..=32 => zero_up_to_32(dst, len),

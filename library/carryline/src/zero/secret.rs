@@ -2,12 +2,13 @@
 
 use super::fill_raw;
 
-/// Zeroes `dst`, and the compiler cannot remove the call even if the memory is not read again. As fast as
-/// [`fill`](super::fill).
-/// When it returns, the bytes of `dst` are zero. It does not erase other copies of the secret: registers of the code
-/// that used it, copies that the compiler made when a value moved, spills to the stack, a page that was swapped out.
-/// The call itself makes no copies: kernels only write, so that the registers they use hold zeros and never the
-/// secret.
+/// Zeroes `dst` such that the compiler cannot remove the call, even if the memory is not read again. As fast
+/// as [`fill`](super::fill).
+///
+/// When it returns, the bytes of `dst` are zero. Other copies of the secret remain: in registers of the code
+/// that used it, in copies that the compiler made when a value moved, in spills to the stack, in swapped-out
+/// pages. The call itself makes no copies: the kernels only write, so their registers hold zeros and never
+/// the secret.
 ///
 /// ```
 /// let mut key = *b"correct horse battery staple";
@@ -38,8 +39,8 @@ pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
     observe(dst);
 }
 
-/// Tells the compiler that all memory reachable from the pointer is read here, so that it keeps every earlier store.
-/// It emits no instruction.
+/// Makes the compiler assume that all memory reachable from the pointer is read here, so that it keeps all
+/// earlier stores. It emits no instruction.
 #[inline(always)]
 #[cfg(all(
     not(miri),
@@ -55,13 +56,13 @@ pub unsafe fn secret_raw(dst: *mut u8, len: usize) {
     )
 ))]
 fn observe(dst: *mut u8) {
-    // SAFETY: there is no instruction, so that nothing is accessed.
+    // SAFETY: there is no instruction, so nothing is accessed.
     unsafe {
         core::arch::asm!("/* {0} */", in(reg) dst, options(nostack, preserves_flags, readonly));
     }
 }
 
-/// Without inline assembly: the standard library's equivalent.
+/// Without inline assembly: the equivalent in the standard library.
 #[inline(always)]
 #[cfg(not(all(
     not(miri),

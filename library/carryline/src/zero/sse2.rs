@@ -1,4 +1,4 @@
-//! Zeroing with 16-byte stores, `rep stosb` and non-temporal stores: what every CPU of the architecture can do.
+//! Zeroing with 16-byte stores, `rep stosb` and non-temporal stores, for every CPU of the architecture.
 
 use super::ladder::ladder;
 use super::portable;
@@ -9,12 +9,12 @@ use super::portable::read_here as short_read_here;
 
 ladder!(Block16, zero_aligned_loop::<Block16>);
 
-/// The ladder.
+/// Selects the code by length.
 ///
 /// # Safety
 /// As [`fill_raw`](super::fill_raw).
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: len is in the bounds that each path asks for.
+    // SAFETY: len is within the bounds that each path requires.
     unsafe {
         match len {
             ..LOOPS_BELOW_BYTES => portable::zero(dst, len),

@@ -1,7 +1,7 @@
-//! What the compiler made of it: no call of `memcpy` and relatives inside the kernels, no wide register outside
-//! the kernels that ask for it, and an entry that is loads and a jump.
+//! Checks of the generated code: no call of `memcpy` and its kin inside the kernels, no wide register outside
+//! the kernels that require it, and entry points that are loads and a jump.
 //!
-//! The crate is compiled anew to assembly, as a `no_std` library, by the `rustc` on the path.
+//! The crate is compiled to assembly, as a `no_std` library, by the `rustc` on the path.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -22,7 +22,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Left-overs in the target folder harm nobody.
+        // Leftovers in the target folder are harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -57,7 +57,7 @@ static COMPILED: [LazyLock<Compiled>; 3] = [
 
 impl Compiled {
     fn with(optimisation: &'static str) -> Compiled {
-        // Not a `Scratch`: nothing drops what is static.
+        // Not a `Scratch`: statics are never dropped.
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("carryline-{optimisation}"));
         std::fs::create_dir_all(&folder).expect("a folder in the target folder");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
@@ -66,12 +66,12 @@ impl Compiled {
         Compiled { optimisation, library: folder.join("libcarryline.rlib"), functions }
     }
 
-    /// For speed.
+    /// Compiled for speed.
     fn fast() -> &'static Compiled {
         &COMPILED[1]
     }
 
-    /// The argument that makes it known to `rustc`.
+    /// The value of `--extern` for it.
     fn to_extern(&self) -> String {
         format!("carryline={}", self.library.display())
     }
@@ -96,7 +96,7 @@ fn functions(file: &Path) -> Vec<Function> {
 }
 
 #[test]
-fn kernels_call_no_memory_function_and_keep_wide_registers_to_themselves() {
+fn kernels_call_no_memory_functions_and_only_they_use_wide_registers() {
     for compiled in &COMPILED {
         let Compiled { optimisation, functions, .. } = &**compiled;
         let is_kernel = |symbol: &str| {
@@ -128,8 +128,8 @@ fn kernels_call_no_memory_function_and_keep_wide_registers_to_themselves() {
     }
 }
 
-/// Calls that are too short to depend on the CPU's model look at no decision: what reads one is out of line, and entered
-/// from `LOOPS_BELOW_BYTES` on, or for sums from `SUM_PREFETCH_LEAST_BYTES` on.
+/// Calls too short to depend on the CPU's model read no decision: the code that reads one is out of line, and
+/// entered from `LOOPS_BELOW_BYTES` on, or `SUM_PREFETCH_LEAST_BYTES` for sums.
 #[test]
 fn kernels_read_decisions_only_in_functions_for_large_calls() {
     const LARGE: [&str; 5] =
@@ -154,7 +154,7 @@ fn kernels_read_decisions_only_in_functions_for_large_calls() {
 }
 
 #[test]
-fn the_entry_is_loads_and_a_jump() {
+fn entry_points_are_loads_and_a_jump() {
     let scratch = Scratch::new("entry");
     let source = scratch.0.join("entry.rs");
     let text = "
@@ -176,7 +176,7 @@ fn the_entry_is_loads_and_a_jump() {
     for (symbol, instructions) in entries {
         let (last, loads) = instructions.split_last().expect("not empty");
         assert!(last.starts_with("jmpq\t*"), "{symbol}: {instructions:?}");
-        // One load of the pointer; another of the table's address where code is position-independent.
+        // One load of the pointer; in position-independent code, another of the table's address.
         assert!(
             loads.len() <= 2 && loads.iter().all(|load| load.starts_with("movq\t")),
             "{symbol}: {instructions:?}"
@@ -184,8 +184,8 @@ fn the_entry_is_loads_and_a_jump() {
     }
 }
 
-/// A program that looks through its own stack, by reading the kernel's view of it: 1 is added to its exit status if a
-/// key that [`carryline::zero::secret`] wiped is still there, and 2 if one that plain code wiped is.
+/// A program that searches its own stack through the kernel: its exit status is 1 if a key wiped by
+/// [`carryline::zero::secret`] is still there, plus 2 if one wiped by plain code is.
 #[cfg(target_os = "linux")]
 const WIPES: &str = "
     use std::hint::black_box;
@@ -205,16 +205,16 @@ const WIPES: &str = "
         wipe(&mut key);
     }
 
-    /// So far down that no later call overwrites it.
+    /// So deep that no later call overwrites it.
     #[inline(never)]
-    fn use_key_far_down(salt: u8, wipe: impl FnOnce(&mut [u8])) {
+    fn use_key_deep(salt: u8, wipe: impl FnOnce(&mut [u8])) {
         let mut between = [0_u8; 1 << 17];
         black_box(&mut between);
         use_key(salt, wipe);
         black_box(&mut between);
     }
 
-    fn is_there(salt: u8) -> bool {
+    fn is_left(salt: u8) -> bool {
         let maps = std::fs::read_to_string(\"/proc/self/maps\").unwrap();
         let range = maps.lines().find(|line| line.ends_with(\"[stack]\")).unwrap().split(' ').next().unwrap();
         let (low, high) = range.split_once('-').unwrap();
@@ -228,16 +228,16 @@ const WIPES: &str = "
 
     fn main() {
         let salt = 0x31 + std::env::args().count() as u8;
-        use_key_far_down(salt, |key| carryline::zero::secret(key));
-        let secret_is_there = is_there(salt);
-        use_key_far_down(salt ^ 0x80, |key| key.fill(0));
-        std::process::exit(i32::from(secret_is_there) + 2 * i32::from(is_there(salt ^ 0x80)));
+        use_key_deep(salt, |key| carryline::zero::secret(key));
+        let secret_is_left = is_left(salt);
+        use_key_deep(salt ^ 0x80, |key| key.fill(0));
+        std::process::exit(i32::from(secret_is_left) + 2 * i32::from(is_left(salt ^ 0x80)));
     }
 ";
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_secret_is_wiped_where_the_compiler_removes_other_wiping() {
+fn secrets_are_wiped_even_if_the_compiler_removes_other_wiping() {
     let scratch = Scratch::new("secret");
     let source = scratch.0.join("wipes.rs");
     std::fs::write(&source, WIPES).expect("a file in the target folder");
@@ -253,6 +253,6 @@ fn a_secret_is_wiped_where_the_compiler_removes_other_wiping() {
     assert_eq!(
         status,
         Some(2),
-        "1: the secret is left; 0: this compiler removes nothing, so the test shows nothing"
+        "1: the secret is left; 0: this compiler removes no wiping, so the test is inconclusive"
     );
 }

@@ -1,5 +1,5 @@
-//! One call over more than 32 bits can count: 1 GiB of sums, beyond what any accumulator of 32 bits holds, 5 GiB of
-//! zeros and copies. A few pieces of 2 MiB stand behind all of it.
+//! Calls beyond 32-bit counts: sums of 1 GiB, more than any 32-bit accumulator holds, and 5 GiB of zeros and
+//! copies. A few pieces of 2 MiB back the whole range.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 const PIECE_BYTES: usize = 2 << 20;
 
-/// An address range that shows one piece of memory again and again, but for some places with memory of their own.
+/// An address range that maps one piece of memory repeatedly, except for some pieces with memory of their
+/// own.
 struct Repeated {
     start: *mut libc::c_void,
     pieces: usize,
@@ -35,8 +36,8 @@ impl Repeated {
                 let access = libc::PROT_READ | libc::PROT_WRITE;
                 let flags = libc::MAP_SHARED | libc::MAP_FIXED;
                 let at = start.add(piece * PIECE_BYTES);
-                let behind = own.iter().position(|own| *own == piece).map_or(0, |index| index + 1);
-                let offset = (behind * PIECE_BYTES) as libc::off_t;
+                let source = own.iter().position(|own| *own == piece).map_or(0, |index| index + 1);
+                let offset = (source * PIECE_BYTES) as libc::off_t;
                 let mapped = libc::mmap(at, PIECE_BYTES, access, flags, memory.as_raw_fd(), offset);
                 assert_eq!(mapped, at, "piece {piece}: {}", std::io::Error::last_os_error());
             }
@@ -56,7 +57,7 @@ impl Repeated {
         unsafe { std::slice::from_raw_parts_mut(self.at(piece), PIECE_BYTES) }
     }
 
-    /// Writes the pattern to all places, none of which has memory of its own.
+    /// Writes the pattern to all pieces, none of which may have memory of its own.
     fn fill(&mut self, pattern: [u8; 4]) {
         self.piece(0).chunks_exact_mut(4).for_each(|chunk| chunk.copy_from_slice(&pattern));
     }
@@ -69,12 +70,12 @@ impl Repeated {
 
 impl Drop for Repeated {
     fn drop(&mut self) {
-        // SAFETY: the range is this value's own, and no borrow of it is left.
+        // SAFETY: this value owns the range, and no borrow of it is left.
         unsafe { libc::munmap(self.start, PIECE_BYTES * self.pieces) };
     }
 }
 
-/// The sum of a number of words in turn, by a product.
+/// The checksum of two alternating words, by multiplication.
 fn expected(pattern: [u8; 4], bytes: usize) -> [u8; 2] {
     let words = [0, 2].map(|at| u64::from(u16::from_be_bytes([pattern[at], pattern[at + 1]])));
     let total = (words[0] + words[1]) * (bytes as u64 / 4);
@@ -91,7 +92,7 @@ fn one_call_over_a_gibibyte_is_exact() {
         let of_seed = |seed| u64::from(fold(partial(data, seed)));
         let without = of_seed(0);
         assert_eq!(of_seed(0xffff_ffff), if without == 0 { 0xffff } else { without }, "{pattern:02x?}");
-        // From an odd place on, and with the bytes of the words the other way round.
+        // From an odd offset, with the bytes of the words swapped.
         let [first, rest @ ..] = data else { unreachable!("1 GiB") };
         assert_eq!(
             Sum::new().add(&[*first]).add(rest).finish(),
@@ -101,8 +102,8 @@ fn one_call_over_a_gibibyte_is_exact() {
     }
 }
 
-/// 5 GiB, and places in it with memory of their own: the first, the last, and those where a length or a place of 31 or
-/// 32 bits ends.
+/// 5 GiB, and the pieces with memory of their own: the first, the last, and those at which a 31-bit or 32-bit
+/// length or offset overflows.
 const PIECES: usize = 5 << 9;
 const OWN: [usize; 7] = [0, 1023, 1024, 2047, 2048, 2049, PIECES - 1];
 
@@ -114,7 +115,7 @@ fn one_call_zeroes_five_gibibytes() {
         for piece in OWN {
             memory.piece(piece).fill(0xff);
         }
-        // SAFETY: all but the first and the last byte; the places that share memory are all zeroed.
+        // SAFETY: all but the first and the last byte; all pieces that share memory are zeroed.
         unsafe { zero::fill_raw_with(memory.at(0).wrapping_add(1), PIECES * PIECE_BYTES - 2, next) };
         for piece in OWN {
             let (first, last) = (usize::from(piece == 0), PIECE_BYTES - usize::from(piece == PIECES - 1));
@@ -142,7 +143,7 @@ fn one_call_copies_five_gibibytes() {
         for piece in OWN {
             dst.piece(piece).fill(0xa5);
         }
-        // SAFETY: all but the last byte of the one, all but the first of the other; two mappings.
+        // SAFETY: all but the last byte of the source, all but the first of the destination; two mappings.
         unsafe {
             copy::bytes_raw_with(dst.at(0).wrapping_add(1), src.at(0), PIECES * PIECE_BYTES - 1, next);
         }

@@ -1,4 +1,5 @@
-//! What a user of the library sees: sums, updates, zeroing and copying, and the code that inlined calls become.
+//! Tests of the public interface: sums, updates, zeroing and copying, and the code generated for inlined
+//! calls.
 
 mod codegen;
 mod huge;

@@ -1,4 +1,4 @@
-//! Zeroing and copying of random pieces with random intents, against the standard library.
+//! Zeroing and copying of random pieces with random intents, compared with the standard library.
 
 use carryline::{Intent, Next, copy, drain, zero};
 use proptest::prelude::*;
@@ -18,12 +18,12 @@ fn intents() -> impl Strategy<Value = Intent> {
     })
 }
 
-/// Mostly small, at times larger than what is copied in one go.
+/// Mostly small, sometimes above the thresholds.
 fn lengths() -> impl Strategy<Value = usize> {
     prop_oneof![4 => 0..300_usize, 3 => 300..3000_usize, 1 => 3000..60_000_usize]
 }
 
-/// Bytes that depend on the place alone, in all their bits.
+/// Bytes that depend only on their offset, in all bits.
 fn bytes(len: usize, salt: u8) -> Vec<u8> {
     (0..len).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 11) as u8 ^ salt).collect()
 }
@@ -32,8 +32,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn a_piece_is_zeroed_and_nothing_else(before in 1..200_usize, len in lengths(), behind in 1..200_usize, intent in intents()) {
-        let original = bytes(before + len + behind, 3);
+    fn exactly_the_given_piece_is_zeroed(before in 1..200_usize, len in lengths(), after in 1..200_usize, intent in intents()) {
+        let original = bytes(before + len + after, 3);
         let mut expected = original.clone();
         expected[before..before + len].fill(0);
         let mut buffer = original.clone();
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_dirty_is_written_and_what_was_clean_is_not(
+    fn only_dirty_lines_are_written(
         len in lengths(), offset in 0..64_usize, dirty in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
     ) {
         let mut buffer = vec![0; len + offset];
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn a_piece_is_copied_and_nothing_else(before in 1..200_usize, from in 0..200_usize, len in lengths(), intent in intents()) {
+    fn exactly_the_given_piece_is_copied(before in 1..200_usize, from in 0..200_usize, len in lengths(), intent in intents()) {
         let (original, source) = (bytes(before + len + 100, 3), bytes(from + len, 0x5a));
         let mut expected = original.clone();
         expected[before..before + len].copy_from_slice(&source[from..]);
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn a_piece_moves_to_wherever(from in 0..5000_usize, to in 0..5000_usize, len in lengths(), intent in intents()) {
+    fn pieces_move_to_any_offset(from in 0..5000_usize, to in 0..5000_usize, len in lengths(), intent in intents()) {
         let original = bytes(5000 + len, 3);
         let mut expected = original.clone();
         expected.copy_within(from..from + len, to);

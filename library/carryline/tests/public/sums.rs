@@ -1,10 +1,10 @@
-//! Sums in pieces: any pieces give the sum of the whole, however they are added, combined and copied.
+//! Sums in pieces: they equal the sum of the whole, however the pieces are added, combined and copied.
 
 use carryline::checksum::{self, Checksum, Sum, fold, internet, partial};
 use proptest::prelude::*;
 use std::mem::MaybeUninit;
 
-/// The checksum by another way: a sum of words of any size, and a division.
+/// The checksum by another algorithm: a wide sum and a division.
 fn naive(data: &[u8]) -> [u8; 2] {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
     let total: u64 = data.chunks(2).map(word).sum();
@@ -12,13 +12,13 @@ fn naive(data: &[u8]) -> [u8; 2] {
     (!folded).to_be_bytes()
 }
 
-/// Bytes of which many are at the ends of the range, where the carries are.
+/// Bytes often at the ends of the range, which cause carries.
 fn data(most: usize) -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(0_u8), Just(0xff), Just(0xfe), Just(1), Just(0x80), any::<u8>()];
     prop::collection::vec(byte, 0..most)
 }
 
-/// Data and where it is cut.
+/// Data in pieces.
 fn pieces() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(data(80), 0..12)
 }
@@ -50,12 +50,12 @@ fn two_halves_combine_at_every_split_point() {
 }
 
 #[test]
-fn arrays_of_every_length_sum_as_slices_do() {
+fn arrays_of_every_length_sum_like_slices() {
     fn check<const N: usize>() {
         for fill in [[0; N], [0xff; N], std::array::from_fn(|index| (index * 37 + 200) as u8)] {
             for before in [&b""[..], b"\xff", b"\x01\xff\xff"] {
                 let sum = Sum::new().add(before);
-                assert_eq!(sum.add_const(&fill), sum.add(&fill), "{N} bytes behind {}", before.len());
+                assert_eq!(sum.add_const(&fill), sum.add(&fill), "{N} bytes after {}", before.len());
             }
         }
     }
@@ -66,7 +66,7 @@ fn arrays_of_every_length_sum_as_slices_do() {
 }
 
 #[test]
-fn sums_are_small_and_compare_by_what_they_stand_for() {
+fn sums_are_small_and_compare_by_value() {
     assert_eq!(size_of::<Sum>(), 8);
     assert_eq!(size_of::<Checksum>(), 2);
     assert_eq!(Sum::from_partial(0x0001_0000), Sum::from_partial(1));
@@ -77,9 +77,9 @@ fn sums_are_small_and_compare_by_what_they_stand_for() {
     assert_eq!(format!("{:?}", Checksum([0xb1, 0xe6])), "Checksum(b1e6)");
 }
 
-/// The 32 bits of an accumulator at its end: a seed that makes it carry.
+/// Seeds at the limit of the 32-bit accumulator, which make it carry.
 #[test]
-fn no_accumulator_is_too_full_to_go_on() {
+fn full_accumulators_carry_correctly() {
     for seed in [0xffff_ffff, 0xffff_0000, 0x0000_ffff, 0xffff_fffe, 0x8000_0000] {
         let sum = Sum::from_partial(seed);
         let of_seed = u64::from(seed);
@@ -98,9 +98,9 @@ fn no_accumulator_is_too_full_to_go_on() {
     }
 }
 
-/// A carry that meets a word of all ones carries once more, in arrays too, whose carries go from word to word.
+/// A carry into a word of all ones carries again, also in arrays, where carries go from word to word.
 #[test]
-fn carries_of_arrays_go_through_words_of_all_ones() {
+fn carries_in_arrays_propagate_through_words_of_all_ones() {
     for seed in [0, 1, 2, 0x8000_0000, 0xffff_fffe, 0xffff_ffff] {
         for last in 0..=0xff {
             let mut data = [0xff; 40];
@@ -114,7 +114,7 @@ fn carries_of_arrays_go_through_words_of_all_ones() {
 }
 
 #[test]
-fn what_a_card_finishes_is_what_we_finish() {
+fn offloaded_checksums_equal_ours() {
     let (src, dst) = ([192, 0, 2, 1], [198, 51, 100, 7]);
     let mut datagram = *b"\x9c\x75\x00\x35\x00\x0b\0\0odd";
     let pseudo = Sum::pseudo_v4(src, dst, 17, 11);
@@ -138,7 +138,7 @@ fn truncated_packets_are_damaged_and_never_panic() {
         assert!(!checksum::verify_icmp([&segment[..len]]), "{len}");
         assert!(!checksum::verify_icmpv6([0; 16], [0; 16], [&segment[..len]]), "{len}");
     }
-    // Lengths in the header that the packet does not have, or no header has.
+    // Header lengths beyond the packet, or below the minimum.
     for first in [0x40, 0x44, 0x46, 0x4f] {
         let mut header = [0; 20];
         header[0] = first;
@@ -147,32 +147,32 @@ fn truncated_packets_are_damaged_and_never_panic() {
         assert!(Sum::new().add(&header).verify());
         assert!(!checksum::verify_ipv4_header(&header), "{first:#x}");
     }
-    // More than a pseudo-header over IPv4 can say.
+    // More than a pseudo-header over IPv4 can express.
     assert!(!checksum::verify_tcp(v4, [vec![0xff; 65_536]]));
     assert_eq!(checksum::verify_udp(v4, [vec![0xff; 65_536]]), checksum::UdpVerdict::Damaged);
 }
 
 #[test]
 #[should_panic(expected = "65536 bytes do not fit into the length of a pseudo-header")]
-fn a_segment_too_long_for_its_pseudo_header_is_refused() {
+fn segments_too_long_for_their_pseudo_header_panic() {
     let _ = checksum::tcp(([192, 0, 2, 1], [192, 0, 2, 2]), [vec![0; 65_536]]);
 }
 
 #[test]
-#[should_panic(expected = "20 bytes whose IPv4 header length says 24")]
-fn an_ipv4_header_shorter_than_it_says_is_refused() {
+#[should_panic(expected = "20 bytes with an IPv4 header length of 24")]
+fn truncated_ipv4_headers_panic() {
     let _ = checksum::ipv4_header(&[0x46; 20]);
 }
 
 #[test]
 #[should_panic(expected = "the destination has 3 bytes, the source 4")]
-fn a_copy_between_different_lengths_is_refused() {
+fn copies_between_different_lengths_panic() {
     let _ = Sum::new().copy(&mut [MaybeUninit::uninit(); 3], &[0; 4]);
 }
 
 proptest! {
     #[test]
-    fn any_pieces_sum_to_the_whole(pieces in pieces()) {
+    fn pieces_sum_to_the_whole(pieces in pieces()) {
         let all = pieces.concat();
         let whole = Sum::new().add(&all);
         prop_assert_eq!(whole.finish(), naive(&all));
@@ -190,15 +190,15 @@ proptest! {
     }
 
     #[test]
-    fn copies_in_pieces_have_the_bytes_and_the_sum(pieces in pieces()) {
+    fn copies_in_pieces_give_the_bytes_and_the_sum(pieces in pieces()) {
         let all = pieces.concat();
         let mut buffer = vec![MaybeUninit::uninit(); all.len()];
         let mut rest = buffer.as_mut_slice();
         let mut copied = Vec::new();
         let mut sum = Sum::new();
         for piece in &pieces {
-            let (to, behind) = std::mem::take(&mut rest).split_at_mut(piece.len());
-            rest = behind;
+            let (to, after) = std::mem::take(&mut rest).split_at_mut(piece.len());
+            rest = after;
             let (next, bytes) = sum.copy(to, piece);
             copied.extend_from_slice(bytes);
             sum = next;
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn the_finished_field_makes_any_packet_verify(mut packet in data(300), place in any::<prop::sample::Index>()) {
+    fn packets_with_their_checksum_verify(mut packet in data(300), place in any::<prop::sample::Index>()) {
         packet.extend_from_slice(&[1, 0, 0]);
         let field = place.index(packet.len() / 2) * 2;
         packet[field..field + 2].fill(0);

@@ -1,19 +1,20 @@
-//! Updates: all 65536 words beside chosen others, against the sum of the changed data; then random places.
+//! Updates: all 65536 words next to selected others, compared with the sum of the changed data; then random
+//! offsets.
 
 use carryline::checksum::{Checksum, Sum, internet};
 use proptest::prelude::*;
 
-/// Words at the ends of the range, around its middle, and two in between.
+/// Words at the ends of the range, around its middle, and two between.
 const CHOSEN: [u16; 12] = [0, 1, 2, 0x00ff, 0x0100, 0x1234, 0x7fff, 0x8000, 0xedcb, 0xff00, 0xfffe, 0xffff];
 
 fn of_words(words: [u16; 2]) -> Sum {
     Sum::new().add_const(&words[0].to_be_bytes()).add_const(&words[1].to_be_bytes())
 }
 
-/// Every old word, every chosen new word and every chosen sum of the rest: also 0000 and ffff in all three
-/// places.
+/// Every old word, every selected new word and every selected sum of the rest; 0000 and ffff occur in all
+/// three positions.
 #[test]
-fn every_word_is_replaced_as_though_summed_anew() {
+fn replaced_words_give_the_sum_of_the_changed_data() {
     for rest in CHOSEN {
         for old in 0..=0xffff_u16 {
             let before = of_words([rest, old]);
@@ -22,19 +23,19 @@ fn every_word_is_replaced_as_though_summed_anew() {
                 let (old, new) = (old.to_be_bytes(), new.to_be_bytes());
                 let updated = before.finish().replace(old, new);
                 if after != Sum::new() {
-                    assert_eq!(updated, after.finish(), "{old:02x?} becomes {new:02x?} beside {rest:04x}");
+                    assert_eq!(updated, after.finish(), "{old:02x?} becomes {new:02x?} next to {rest:04x}");
                     assert!(after.add_const(&updated.0).verify());
                 }
                 let udp = before.finish_udp().replace_udp(old, new);
-                assert_eq!(udp, after.finish_udp(), "UDP: {old:02x?} becomes {new:02x?} beside {rest:04x}");
+                assert_eq!(udp, after.finish_udp(), "UDP: {old:02x?} becomes {new:02x?} next to {rest:04x}");
             }
         }
     }
 }
 
-/// Data that became nothing but zeros: the documented exception of `replace`, and none for UDP.
+/// Data that becomes all zero: the documented exception of `replace`; UDP has none.
 #[test]
-fn what_becomes_all_zero_needs_a_new_sum() {
+fn data_that_becomes_all_zero_is_the_exception() {
     for old in 1..=0xffff_u16 {
         let checksum = of_words([0, old]).finish();
         assert_eq!(checksum.replace(old.to_be_bytes(), [0, 0]), [0, 0]);
@@ -43,10 +44,10 @@ fn what_becomes_all_zero_needs_a_new_sum() {
     }
 }
 
-/// Every checksum that verifies, not only those that a sum gives: `ff ff` beside data that are a multiple of
-/// 65535.
+/// Every checksum that verifies, not only those that a sum gives: `ff ff` next to data whose sum is a
+/// multiple of 65535.
 #[test]
-fn the_other_zero_in_the_field_goes_on_verifying() {
+fn the_other_zero_in_the_field_still_verifies_after_updates() {
     let other_zero = Checksum([0xff, 0xff]);
     for old in 0..=0xffff_u16 {
         for new in CHOSEN {
@@ -63,7 +64,7 @@ fn the_other_zero_in_the_field_goes_on_verifying() {
 }
 
 #[test]
-fn nothing_changes_where_nothing_changes() {
+fn equal_words_leave_the_checksum_unchanged() {
     for checksum in 0..=0xffff_u16 {
         let checksum = Checksum(checksum.to_be_bytes());
         for word in CHOSEN {
@@ -75,7 +76,7 @@ fn nothing_changes_where_nothing_changes() {
 }
 
 #[test]
-fn a_datagram_without_a_checksum_never_gets_one() {
+fn datagrams_without_a_checksum_never_get_one() {
     for old in 0..=0xffff_u16 {
         for new in CHOSEN {
             let (old, new) = (old.to_be_bytes(), new.to_be_bytes());
@@ -88,19 +89,19 @@ fn a_datagram_without_a_checksum_never_gets_one() {
 }
 
 #[test]
-#[should_panic(expected = "3 bytes replaced by 2: an update needs as many of both")]
-fn parts_of_different_lengths_are_refused() {
+#[should_panic(expected = "3 bytes replaced by 2: an update must not change the length")]
+fn parts_of_different_lengths_panic() {
     let _ = Checksum([0x12, 0x34]).replace_range(0, &[1, 2, 3], &[1, 2]);
 }
 
 proptest! {
     #[test]
-    fn an_update_is_a_sum_of_the_changed_data(
+    fn updates_give_the_sum_of_the_changed_data(
         (mut data, place) in prop::collection::vec(any::<u8>(), 1..200)
             .prop_flat_map(|data| { let len = data.len(); (Just(data), 0..len) }),
         new in prop::collection::vec(any::<u8>(), 0..64),
     ) {
-        data.push(1); // so that nothing becomes all zero
+        data.push(1); // so that the data never becomes all zero
         let new = &new[..new.len().min(data.len() - 1 - place)];
         let range = place..place + new.len();
         let before = internet(&data);
@@ -112,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn several_updates_in_a_row_are_a_sum_of_the_changed_data(
+    fn consecutive_updates_give_the_sum_of_the_changed_data(
         mut data in prop::collection::vec(any::<u8>(), 40..80),
         changes in prop::collection::vec((0_usize..17, any::<[u8; 4]>()), 0..20),
     ) {

@@ -1,14 +1,14 @@
-//! The conformance vectors of `vectors/`, run on the public functions.
+//! The conformance vectors of `vectors/`, applied to the public functions.
 
 use carryline::checksum::{self, Addresses, Checksum, Sum, UdpVerdict};
 use serde_json::Value;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Data up to this length is one buffer; longer data goes through a buffer of this length again and again.
+/// Data up to this length is one buffer; longer data is passed in repeated buffers of this length.
 const LARGEST_BUFFER_BYTES: usize = 65 << 20;
 
-/// The cases of a file of `vectors/`, which must be of the format and version that this file knows.
+/// The cases of a file of `vectors/`, which must have the supported format and version.
 fn cases(kind: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(format!("{kind}.json"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -36,7 +36,7 @@ fn array<const N: usize>(case: &Value, key: &str) -> [u8; N] {
     bytes(text(case, key)).try_into().unwrap_or_else(|_| panic!("{}: {key} is not {N} bytes", case["name"]))
 }
 
-/// Data as pieces of bytes: one per part, but several for a part that is longer than the largest buffer.
+/// Passes data in pieces: one per part, or several for a part longer than the largest buffer.
 fn for_each_piece(parts: &Value, mut then: impl FnMut(&[u8])) {
     for part in parts.as_array().expect("a list of parts") {
         if let Some(digits) = part["hex"].as_str() {
@@ -54,7 +54,7 @@ fn for_each_piece(parts: &Value, mut then: impl FnMut(&[u8])) {
     }
 }
 
-/// All of short data; `None` for long data.
+/// The whole data if it is short; `None` if it is long.
 fn whole(parts: &Value) -> Option<Vec<u8>> {
     let size = |part: &Value| part["bytes"].as_u64().unwrap_or(0) as usize;
     let parts_bytes: usize = parts.as_array().expect("a list of parts").iter().map(size).sum();
@@ -65,13 +65,13 @@ fn whole(parts: &Value) -> Option<Vec<u8>> {
     })
 }
 
-fn check_results(sum: Sum, case: &Value, way: &str) {
+fn check_results(sum: Sum, case: &Value, how: &str) {
     let name = &case["name"];
-    assert_eq!(sum.offload_seed(), array(case, "sum"), "{name}, {way}: sum");
-    assert_eq!(sum.finish(), array(case, "checksum"), "{name}, {way}: checksum");
-    assert_eq!(sum.finish_udp(), array(case, "udp_checksum"), "{name}, {way}: UDP checksum");
-    assert_eq!(sum.finish().to_string(), text(case, "checksum"), "{name}, {way}: shown");
-    assert_eq!(sum.verify(), text(case, "sum") == "ffff", "{name}, {way}: verify");
+    assert_eq!(sum.offload_seed(), array(case, "sum"), "{name}, {how}: sum");
+    assert_eq!(sum.finish(), array(case, "checksum"), "{name}, {how}: checksum");
+    assert_eq!(sum.finish_udp(), array(case, "udp_checksum"), "{name}, {how}: UDP checksum");
+    assert_eq!(sum.finish().to_string(), text(case, "checksum"), "{name}, {how}: shown");
+    assert_eq!(sum.verify(), text(case, "sum") == "ffff", "{name}, {how}: verify");
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn segments() {
         check_results(pieces.iter().fold(Sum::new(), |sum, piece| sum.add_fresh(piece)), &case, "fresh");
         let apart = pieces.iter().fold(Sum::new(), |sum, piece| sum.combine(Sum::new().add(piece)));
         check_results(apart, &case, "summed apart");
-        let from_behind =
+        let from_the_end =
             pieces.iter().rev().fold(Sum::new(), |sum, piece| Sum::new().add(piece).combine(sum));
-        check_results(from_behind, &case, "put together from behind");
+        check_results(from_the_end, &case, "combined from the end");
         let mut copied = vec![0; pieces.iter().map(Vec::len).sum()];
         let mut rest = copied.as_mut_slice();
         let sum = pieces.iter().fold(Sum::new(), |sum, piece| {
-            let (to, behind) = std::mem::take(&mut rest).split_at_mut(piece.len());
-            rest = behind;
+            let (to, after) = std::mem::take(&mut rest).split_at_mut(piece.len());
+            rest = after;
             sum.copy_over(to, piece)
         });
         check_results(sum, &case, "copied");
@@ -202,7 +202,7 @@ fn packets() {
             "{name}"
         );
         assert_eq!(found, verdict, "{name}");
-        // What stands in the field does not count, and goes onto the wire as computed.
+        // The contents of the field are ignored; the computed value is then sent.
         if let Some(computed) = computed {
             let field = case["field"].as_u64().expect("a place") as usize;
             let mut sent = packet.clone();
@@ -226,7 +226,7 @@ fn packets() {
     }
 }
 
-/// The checksum of a packet in pieces, and what is found when it is received.
+/// The checksum of a packet in pieces, and the verdict when it is received.
 fn in_pieces(case: &Value, pieces: &[&[u8]]) -> (Option<Checksum>, &'static str) {
     let verdict = |intact| if intact { "intact" } else { "damaged" };
     let v6 = || match addresses(case) {
@@ -236,7 +236,7 @@ fn in_pieces(case: &Value, pieces: &[&[u8]]) -> (Option<Checksum>, &'static str)
     match text(case, "protocol") {
         "ipv4_header" => {
             let header = pieces.concat();
-            // There is nothing to compute where there is no header.
+            // Without a header there is nothing to compute.
             let computed = case["checksum"].is_string().then(|| checksum::ipv4_header(&header));
             (computed, verdict(checksum::verify_ipv4_header(&header)))
         }

@@ -1,4 +1,4 @@
-//! What the library takes for a profile is TOML, with the same values.
+//! Texts that the library accepts as profiles are TOML, with the same values.
 
 use carryline::internals::dispatch::Function;
 use carryline::internals::tuning::{Decision, Profile, VERSION, built_in, built_in_names, parse};
@@ -46,16 +46,22 @@ fn check(text: &str, profile: &Profile<'_>) {
 fn built_in_profiles_are_toml_with_the_same_values() {
     for name in built_in_names() {
         let path = format!("{}/profiles/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        check(&std::fs::read_to_string(path).expect("a built-in file"), built_in(name).expect("its name"));
+        check(
+            &std::fs::read_to_string(path).expect("a built-in file"),
+            built_in(name).expect("a built-in profile"),
+        );
     }
 }
 
-/// Every way to write what may be written in more than one way.
+/// All alternative spellings.
 #[test]
-fn other_ways_to_write_a_profile_are_toml_with_the_same_values() {
-    let text =
-        Profile { source: "a\tb \u{e4}", run: Some("7"), ..*built_in("amd-zen5").expect("it is built in") }
-            .to_string();
+fn alternative_spellings_are_toml_with_the_same_values() {
+    let text = Profile {
+        source: "a\tb \u{e4}",
+        run: Some("7"),
+        ..*built_in("amd-zen5").expect("a built-in profile")
+    }
+    .to_string();
     for (from, to) in [
         ("", ""),
         ("\n", "\r\n"),
@@ -73,7 +79,7 @@ fn other_ways_to_write_a_profile_are_toml_with_the_same_values() {
 }
 
 #[test]
-fn the_profile_of_the_readme_is_one() {
+fn the_profile_in_the_readme_is_valid() {
     let readme = include_str!("../../README.md");
     let example =
         readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");

@@ -25,7 +25,7 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
         &subjects,
         &Setting {
             supervisor: &supervisor,
-            patience: Duration::from_secs(args.patience),
+            timeout: Duration::from_secs(args.patience),
             seed: session::seed(common.seed),
             progress: &progress,
         },

@@ -1,8 +1,8 @@
-//! Work of another core while calls are timed (`--beside stream`): a thread, pinned to a CPU that does not measure, reads
-//! and writes a buffer too large to cache from its first byte to its last, again and again.
+//! Concurrent work on another core while calls are timed (`--beside stream`): a thread pinned to a CPU that
+//! does not measure reads and writes a buffer too large to cache from start to end, repeatedly.
 //!
-//! It begins before a bench is calibrated and ends with the bench. Nothing of it is left then: dropping a [`Company`]
-//! waits for the thread.
+//! It starts before a bench is calibrated and ends with the bench: dropping a [`Streamer`] waits for the
+//! thread.
 
 use super::BenchError;
 use carryline_machine::arena::{Arena, Pages};
@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What is read and written before the thread looks whether it is to end.
+/// The bytes read and written between checks of the stop flag.
 const BLOCK: usize = 64 << 10;
-/// How long it may take to be seen at work.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The time limit for the thread to start working.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The memory that is streamed through, kept from bench to bench while no thread has it.
+/// The streamed memory, kept between benches while no thread uses it.
 pub(super) type Kept = Arc<Mutex<Option<Arena>>>;
 
-/// A thread at work on another core; dropping it ends the thread.
+/// A thread streaming on another core; dropping it ends the thread.
 #[derive(Debug)]
-pub(super) struct Company {
+pub(super) struct Streamer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<Arena>>,
     kept: Kept,
@@ -31,19 +31,19 @@ pub(super) struct Company {
 #[derive(Debug, Default)]
 struct Shared {
     stop: AtomicBool,
-    /// Blocks read and written so far.
+    /// The number of blocks read and written so far.
     blocks: AtomicU64,
 }
 
-impl Company {
-    /// Lets another of the `allowed` CPUs than the measuring one stream through `bytes` of its own, and returns when it
-    /// has begun. `measuring` is `None` where this thread is not pinned.
+impl Streamer {
+    /// Lets one of the `allowed` CPUs other than the measuring one stream through `bytes` of its own memory,
+    /// and returns when it has started. `measuring` is `None` if this thread is not pinned.
     pub fn stream(
         measuring: Option<usize>,
         allowed: &[usize],
         bytes: u64,
         kept: &Kept,
-    ) -> Result<Company, BenchError> {
+    ) -> Result<Streamer, BenchError> {
         let unsupported =
             |why: &dyn std::fmt::Display| BenchError::Unsupported(format!("--beside stream: {why}"));
         let (_, other, _) = second_core::choose(measuring, allowed, &second_core::siblings)
@@ -66,7 +66,7 @@ impl Company {
             .spawn(move || {
                 let outcome = process::pin(other);
                 let failed = outcome.is_err();
-                // The other side waits for this one message.
+                // The other side waits for this message.
                 let _ = pinned.send(outcome);
                 if !failed {
                     work(&for_thread, &mut own);
@@ -74,29 +74,29 @@ impl Company {
                 own
             })
             .map_err(|error| unsupported(&error))?;
-        let company = Company { shared, thread: Some(thread), kept: Arc::clone(kept) };
+        let streamer = Streamer { shared, thread: Some(thread), kept: Arc::clone(kept) };
         let pin = waiting.recv().unwrap_or_else(|_| Err("the second thread ended".to_owned()));
         pin.map_err(|why| unsupported(&why))?;
         let begin = Instant::now();
-        while company.bytes() == 0 {
-            if begin.elapsed() > PATIENCE {
+        while streamer.bytes() == 0 {
+            if begin.elapsed() > TIMEOUT {
                 return Err(unsupported(&format!("CPU {other} did not start working")));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        Ok(company)
+        Ok(streamer)
     }
 
-    /// Bytes read and written so far.
+    /// The number of bytes read and written so far.
     pub fn bytes(&self) -> u64 {
         self.shared.blocks.load(Ordering::Relaxed) * BLOCK as u64
     }
 }
 
-impl Drop for Company {
+impl Drop for Streamer {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
-        // A thread that panicked has ended too, which is what matters here; its memory is unmapped then.
+        // A thread that panicked has also ended, which is all that matters here; its memory is unmapped.
         if let Some(Ok(arena)) = self.thread.take().map(JoinHandle::join)
             && let Ok(mut kept) = self.kept.lock()
         {
@@ -106,8 +106,8 @@ impl Drop for Company {
 }
 
 fn work(shared: &Shared, own: &mut Arena) {
-    // SAFETY: the arena's whole length, mapped and written by `prefault`, and not shared while it is borrowed. It
-    // begins with a page, and its length is a multiple of a block.
+    // SAFETY: the arena's whole length, mapped and written by `prefault`, and not shared while it is
+    // borrowed. It starts at a page boundary, and its length is a multiple of a block.
     let words =
         unsafe { std::slice::from_raw_parts_mut(own.start().cast::<u64>(), own.len() / size_of::<u64>()) };
     loop {
@@ -129,29 +129,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_core_works_as_long_as_the_company_lasts() {
+    fn another_core_works_until_the_streamer_is_dropped() {
         let allowed = process::allowed_cpus();
         let kept = Kept::default();
-        let start = || Company::stream(allowed.first().copied(), &allowed, 1 << 20, &kept);
+        let start = || Streamer::stream(allowed.first().copied(), &allowed, 1 << 20, &kept);
         if allowed.len() < 2 {
-            let refused = start().expect_err("one CPU").to_string();
-            assert!(refused.contains("--beside stream") && refused.contains("two cores"), "{refused}");
+            let rejected = start().expect_err("one CPU").to_string();
+            assert!(rejected.contains("--beside stream") && rejected.contains("two cores"), "{rejected}");
             return;
         }
-        let company = start().expect("a second CPU");
-        let (shared, before) = (Arc::clone(&company.shared), company.bytes());
-        while company.bytes() < before + (4 << 20) {
+        let streamer = start().expect("a second CPU");
+        let (shared, before) = (Arc::clone(&streamer.shared), streamer.bytes());
+        while streamer.bytes() < before + (4 << 20) {
             std::thread::yield_now();
         }
-        drop(company);
-        assert_eq!(Arc::strong_count(&shared), 1, "the thread has ended and holds nothing");
-        assert!(kept.lock().expect("no thread has it").is_some(), "its memory serves the next one");
+        drop(streamer);
+        assert_eq!(Arc::strong_count(&shared), 1, "the thread has ended");
+        assert!(kept.lock().expect("no thread has it").is_some(), "its memory is kept for the next one");
     }
 
     #[test]
-    fn one_cpu_is_refused_with_the_reason() {
-        let refused =
-            Company::stream(Some(3), &[3], 1 << 20, &Kept::default()).expect_err("one CPU").to_string();
-        assert!(refused.contains("--beside stream") && refused.contains("two cores"), "{refused}");
+    fn one_cpu_is_rejected_with_the_reason() {
+        let rejected =
+            Streamer::stream(Some(3), &[3], 1 << 20, &Kept::default()).expect_err("one CPU").to_string();
+        assert!(rejected.contains("--beside stream") && rejected.contains("two cores"), "{rejected}");
     }
 }

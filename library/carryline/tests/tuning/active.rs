@@ -1,6 +1,6 @@
-//! Which profile is in force, and which are refused.
+//! The active profile, and rejected ones.
 
-use crate::{alone, in_force, unmeasured};
+use crate::{active_value, alone, unmeasured};
 use carryline::internals::cpu::{Features, Model, features};
 use carryline::internals::dispatch::{Function, chosen, kernels};
 use carryline::internals::tuning::{
@@ -8,7 +8,7 @@ use carryline::internals::tuning::{
 };
 use carryline::tuning::{self, LoadError, Origin, apply};
 
-/// The kernels that functions should use by a profile.
+/// The kernels that functions should use with a profile.
 fn expected_kernels(profile: &Profile<'_>) -> [&'static str; 4] {
     Function::ALL.map(|function| {
         let usable =
@@ -20,30 +20,30 @@ fn expected_kernels(profile: &Profile<'_>) -> [&'static str; 4] {
     })
 }
 
-fn is_in_force(profile: &Profile<'_>) {
+fn assert_active(profile: &Profile<'_>) {
     let active = tuning::active();
     assert_eq!((active.name(), active.origin()), (profile.name, Origin::Program));
     assert_eq!(active.to_string(), format!("{}, loaded by the program", profile.name));
     for decision in Decision::ALL {
         match profile.decisions.get(*decision) {
-            DETECTED => assert!(decision.bounds().contains(&in_force(*decision)), "{}", decision.name()),
-            bytes => assert_eq!(in_force(*decision), bytes, "{}", decision.name()),
+            DETECTED => assert!(decision.bounds().contains(&active_value(*decision)), "{}", decision.name()),
+            bytes => assert_eq!(active_value(*decision), bytes, "{}", decision.name()),
         }
     }
     assert_eq!(chosen().map(|choice| choice.kernel), expected_kernels(profile));
 }
 
 #[test]
-fn each_built_in_profile_can_be_put_in_force_by_its_name_on_any_cpu() {
+fn every_built_in_profile_can_be_applied_by_name_on_any_cpu() {
     let _alone = alone();
     for name in built_in_names() {
-        apply_built_in(name).expect("its name");
-        is_in_force(built_in(name).expect("its name"));
+        apply_built_in(name).expect("a built-in profile");
+        assert_active(built_in(name).expect("a built-in profile"));
     }
 }
 
 #[test]
-fn what_a_file_says_is_in_force_afterwards() {
+fn loaded_profiles_are_active_and_rejected_ones_change_nothing() {
     let _alone = alone();
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let path = folder.join(format!("tuning-{}.toml", std::process::id()));
@@ -53,48 +53,48 @@ fn what_a_file_says_is_in_force_afterwards() {
             profile.kernels[function as usize] = Some(kernel);
             profile.decisions = profile.decisions.with(Decision::CacheShare, 3 << 20).expect("within bounds");
             assert!(features().contains(needs));
-            std::fs::write(&path, profile.to_string()).expect("a file of ours");
-            tuning::load(&path).expect("it is right");
-            is_in_force(&profile);
+            std::fs::write(&path, profile.to_string()).expect("a temporary file");
+            tuning::load(&path).expect("a valid profile");
+            assert_active(&profile);
         }
     }
-    // Of a file that is refused nothing is in force.
+    // A rejected file changes nothing.
     let wrong = Profile { name: "wrong", decisions: unmeasured().decisions, ..profile }.to_string();
-    std::fs::write(&path, wrong.replace("last_level_bytes", "first_level_bytes")).expect("a file of ours");
-    let error = tuning::load(&path).expect_err("it is wrong");
+    std::fs::write(&path, wrong.replace("last_level_bytes", "first_level_bytes")).expect("a temporary file");
+    let error = tuning::load(&path).expect_err("an invalid profile");
     assert!(
         matches!(error, LoadError::Refused(_)) && error.to_string().contains("first_level_bytes"),
         "{error}"
     );
-    is_in_force(&profile);
-    std::fs::write(&path, vec![b'\n'; MOST_FILE_BYTES + 1]).expect("a file of ours");
+    assert_active(&profile);
+    std::fs::write(&path, vec![b'\n'; MOST_FILE_BYTES + 1]).expect("a temporary file");
     assert_eq!(
-        tuning::load(&path).expect_err("it is too large").to_string(),
-        "a profile has at most 16384 bytes"
+        tuning::load(&path).expect_err("too large a file").to_string(),
+        "the profile is larger than 16384 bytes"
     );
-    std::fs::remove_file(&path).expect("it was there");
-    let error = tuning::load(&path).expect_err("it is gone");
+    std::fs::remove_file(&path).expect("the file");
+    let error = tuning::load(&path).expect_err("a missing file");
     assert!(matches!(error, LoadError::Unreadable(_)), "{error}");
-    is_in_force(&profile);
+    assert_active(&profile);
 }
 
-/// The models of this CPU alone.
+/// Exactly this CPU's model.
 fn here() -> Option<Models> {
     Model::here().map(|here| Models { vendor: here.vendor, family: here.family, models: [here.model; 2] })
 }
 
 #[test]
-fn a_profile_for_another_cpu_is_refused_with_both_named() {
+fn profiles_for_another_cpu_are_rejected_and_both_cpus_named() {
     let _alone = alone();
     let other = Models { vendor: *b"NobodysCPUs.", family: 7, models: [1, 9] };
     let other = Profile { name: "their server", cpu: Some(other), ..unmeasured() }.to_string();
-    let said = apply(&other).expect_err("it is for another").to_string();
+    let message = apply(&other).expect_err("a profile for another CPU").to_string();
     let theirs = "the profile 'their server' is for NobodysCPUs. family 7 models 1 to 9; this CPU ";
-    assert!(said.starts_with(theirs), "{said}");
+    assert!(message.starts_with(theirs), "{message}");
     let Some(here) = Model::here() else { return };
-    assert_eq!(said, format!("{theirs}is {here}"));
+    assert_eq!(message, format!("{theirs}is {here}"));
     let mut models = Models { vendor: here.vendor, family: here.family, models: [here.model; 2] };
-    apply(&Profile { cpu: Some(models), ..unmeasured() }.to_string()).expect("it is for this one");
+    apply(&Profile { cpu: Some(models), ..unmeasured() }.to_string()).expect("a profile for this CPU");
     models.models = [here.model + 1, here.model + 1];
     apply(&Profile { cpu: Some(models), ..unmeasured() }.to_string()).expect_err("another model");
     models = Models { family: here.family + 1, models: [here.model; 2], ..models };
@@ -102,7 +102,7 @@ fn a_profile_for_another_cpu_is_refused_with_both_named() {
 }
 
 #[test]
-fn a_kernel_that_cannot_run_here_is_refused() {
+fn kernels_that_this_cpu_cannot_run_are_rejected() {
     let _alone = alone();
     let names = ["avx512", "avx512_branched", "avx2", "sse2", "adc", "portable"];
     for function in Function::ALL {
@@ -110,14 +110,14 @@ fn a_kernel_that_cannot_run_here_is_refused() {
             let mut profile = unmeasured();
             profile.kernels[function as usize] = Some(name);
             let needs = kernels(function).find(|(known, _)| *known == name).map(|(_, needs)| needs);
-            let is_right = needs.is_some_and(|needs| features().contains(needs));
+            let is_usable = needs.is_some_and(|needs| features().contains(needs));
             match apply(&profile.to_string()) {
-                Ok(()) => assert!(is_right, "{} {name}", function.name()),
+                Ok(()) => assert!(is_usable, "{} {name}", function.name()),
                 Err(error) => {
-                    let said = error.to_string();
+                    let message = error.to_string();
                     let missing = needs.map(|needs| needs.without(features())).unwrap_or(Features::NONE);
-                    assert!(!is_right && said.contains(name), "{said}");
-                    assert!(missing.names().all(|feature| said.contains(feature)), "{said}");
+                    assert!(!is_usable && message.contains(name), "{message}");
+                    assert!(missing.names().all(|feature| message.contains(feature)), "{message}");
                 }
             }
         }
@@ -125,8 +125,8 @@ fn a_kernel_that_cannot_run_here_is_refused() {
 }
 
 #[test]
-fn never_is_never() {
+fn never_is_the_value_never() {
     let _alone = alone();
-    apply(&unmeasured().to_string()).expect("it is right");
-    assert_eq!(in_force(Decision::RepMovsb), NEVER);
+    apply(&unmeasured().to_string()).expect("a valid profile");
+    assert_eq!(active_value(Decision::RepMovsb), NEVER);
 }
