@@ -1,4 +1,4 @@
-//! With the feature `dpdk`: compiles DPDK's checksum from its installed header. Without it: nothing.
+//! With the feature `dpdk`: compiles DPDK's checksum from its installed header. Otherwise it does nothing.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -19,7 +19,7 @@ mod dpdk {
     use std::process::Command;
 
     const SHIM: &str = "src/checksum/dpdk_shim.c";
-    /// DPDK's own examples are compiled with it; GCC 12 does not vectorise the loop at `-O2`.
+    /// The level of DPDK's own examples; GCC 12 does not vectorise the loop at `-O2`.
     const OPTIMISATION: u32 = 3;
 
     pub(super) fn build() -> Result<(), String> {
@@ -29,7 +29,7 @@ mod dpdk {
         }
 
         let version = pkg_config("--modversion")?;
-        // An upgrade rewrites this file, and the inline functions with it.
+        // An upgrade of DPDK rewrites this file, and may change the inline functions.
         let package = Path::new(&pkg_config("--variable=pcfiledir")?).join("libdpdk.pc");
         println!("cargo::rerun-if-changed={}", package.display());
 
@@ -37,20 +37,20 @@ mod dpdk {
         compiler.file(SHIM).opt_level(OPTIMISATION).warnings(true);
         let x86_64 = std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
         for flag in pkg_config("--cflags")?.split_whitespace() {
-            // A DPDK built on this machine asks for `native` here, which the variant's `needs` cannot state.
+            // A DPDK built for this machine has `native` here, which the variant's `needs` cannot state.
             if !(x86_64 && flag.starts_with("-march=")) {
                 compiler.flag(flag);
             }
         }
         if x86_64 {
-            // The least that DPDK supports.
+            // The minimum that DPDK supports.
             compiler.flag("-march=corei7");
         }
         compiler.try_compile("carryline_dpdk").map_err(|error| error.to_string())?;
 
         let tool = compiler.try_get_compiler().map_err(|error| error.to_string())?;
         let flags: Vec<&str> = tool.args().iter().filter_map(|flag| flag.to_str()).collect();
-        // The last of a kind counts; `CFLAGS` and the Rust target put theirs among them.
+        // The last flag of each kind counts; `CFLAGS` and the Rust target add theirs.
         let last = |kind: &str| flags.iter().rfind(|flag| flag.starts_with(kind)).copied();
         let flags: Vec<&str> = ["-O", "-march="].into_iter().filter_map(last).collect();
         println!("cargo::rustc-env=CARRYLINE_DPDK_VERSION={version}");
@@ -63,7 +63,7 @@ mod dpdk {
         let output = Command::new(&program)
             .args([question, "libdpdk"])
             .output()
-            .map_err(|error| format!("{program} does not start: {error}"))?;
+            .map_err(|error| format!("cannot start {program}: {error}"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             let first = said.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The same cells as `carryline measure`, by criterion: a second opinion from another harness.
+//! Measures cells of `carryline measure` with criterion, for comparison with another harness.
 //!
 //! ```sh
 //! cargo bench -p carryline-cli --bench agreement
@@ -6,9 +6,9 @@
 //!     --sizes 1500,4K --unit ns
 //! ```
 //!
-//! Compare criterion's time with the gross time: both are of a call through a pointer, hot, independent, aligned to a
-//! page. `hand-written null loop` is the least that a call can cost; the gross time of the null call (in JSON: `gross`
-//! less `ticks_per_call`) should be within a tick of it.
+//! Compare criterion's time with the gross time: both are of a call through a pointer, hot, independent and
+//! page-aligned. `hand-written null loop` is the least cost of a call; the gross time of the null call (in
+//! JSON: `gross` minus `ticks_per_call`) should be within one tick of it.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
@@ -53,13 +53,13 @@ fn cells(criterion: &mut Criterion) {
                 };
                 criterion.bench_function(&id, |bencher| bencher.iter_custom(|n| timed(n, call)));
             }
-            landing => unreachable!("not in the list above: {landing:?}"),
+            landing => unreachable!("not listed above: {landing:?}"),
         }
     }
 }
 
-/// `n` calls in a plain loop. Criterion's own loop hands every result through memory, which costs two cycles that a caller
-/// who keeps it in a register does not pay.
+/// Times `n` calls in a plain loop. Criterion's own loop passes every result through memory, which costs two
+/// cycles more than a caller pays that keeps the result in a register.
 fn timed(n: u64, call: impl Fn() -> u32) -> Duration {
     let begin = Instant::now();
     let mut sink = 0;
@@ -70,7 +70,7 @@ fn timed(n: u64, call: impl Fn() -> u32) -> Duration {
     begin.elapsed()
 }
 
-/// A thousand calls of the empty routine, in a loop that nothing could be taken from.
+/// Times a thousand calls of the empty routine in a minimal loop.
 #[cfg(target_arch = "x86_64")]
 fn null_loop(criterion: &mut Criterion) {
     const CALLS: u64 = 1000;
@@ -79,8 +79,8 @@ fn null_loop(criterion: &mut Criterion) {
     };
     criterion.bench_function("hand-written null loop, 1000 calls", |bencher| {
         bencher.iter(|| {
-            // SAFETY: calls an empty function of the C calling convention; every register that it may change is named
-            // by the ABI clobber, and the stack is aligned because `nostack` is not given.
+            // SAFETY: calls an empty function with the C calling convention; the ABI clobber names every
+            // register that it may change, and the stack is aligned because `nostack` is not given.
             unsafe {
                 core::arch::asm!(
                     "2:",

@@ -1,8 +1,8 @@
-//! `carryline.toml`: options that hold unless the command line says otherwise.
+//! Default options from `carryline.toml`, overridden by the command line.
 //!
-//! The file is looked for in the working directory and upward, then as `carryline/config.toml` in the user's configuration
-//! folder. A key is an option's long name. At the top it holds for every command that has the option, in a table of a
-//! command's name for that command:
+//! The file is searched for in the working directory and its parents, then as `carryline/config.toml` in the
+//! user's configuration folder. A key is an option's long name. A key at the top level applies to every
+//! command that has the option; a key in a table named after a command applies to that command alone:
 //!
 //! ```toml
 //! seed = 1
@@ -19,19 +19,21 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The file in a working directory.
+/// The file's name in the working directory and its parents.
 const HERE: &str = "carryline.toml";
-/// The file in the user's configuration folder.
-const USERS: &str = "carryline/config.toml";
+/// The file's path in the user's configuration folder.
+const USER: &str = "carryline/config.toml";
 
-/// The words of the command line with those of the file behind the command's name. Options that are on the command line are
-/// not taken from the file.
+/// Inserts the file's options after the command's name, except those already on the command line.
+///
+/// # Errors
+/// If the file cannot be read, or an option in it is unknown or malformed.
 pub fn with_file(words: Vec<OsString>, command: &Command) -> Result<Vec<OsString>, Failure> {
     let place = words.iter().skip(1).position(|word| {
         word.to_str()
             .is_some_and(|word| command.find_subcommand(word).is_some_and(|found| !found.is_hide_set()))
     });
-    // A worker does what its job says, and the tour has no name behind which options could stand.
+    // A worker takes its settings from its job, and the tour has no name to insert options after.
     let Some(place) = place.map(|place| place + 1) else { return Ok(words) };
     let Some(path) = find() else { return Ok(words) };
     let text = std::fs::read_to_string(&path)
@@ -43,16 +45,16 @@ pub fn with_file(words: Vec<OsString>, command: &Command) -> Result<Vec<OsString
     Ok(words)
 }
 
-/// The file that counts.
+/// Finds the file to use.
 fn find() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let upward = here.ancestors().map(|folder| folder.join(HERE));
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let users = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
-    upward.chain(users.map(|folder| folder.join(USERS))).find(|path| path.is_file())
+    let user = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
+    upward.chain(user.map(|folder| folder.join(USER))).find(|path| path.is_file())
 }
 
-/// The options that the file gives to a command.
+/// Parses the file and returns its options for a command.
 fn read(
     text: &str,
     path: &Path,
@@ -61,7 +63,8 @@ fn read(
     words: &[OsString],
 ) -> Result<Vec<OsString>, Failure> {
     let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
-    let wrong = |at: usize, what: String| usage(format!("{}, line {}: {what}", path.display(), line(at)));
+    let wrong =
+        |at: usize, problem: String| usage(format!("{}, line {}: {problem}", path.display(), line(at)));
     let table = DeTable::parse(text)
         .map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message().to_owned()))?;
     let mut found = Vec::new();
@@ -70,16 +73,16 @@ fn read(
         if let DeValue::Table(options) = value.get_ref() {
             let Some(sub) = command.find_subcommand(key) else {
                 let near = did_you_mean(&nearest(key, command.get_subcommands().map(Command::get_name)));
-                return Err(wrong(at, format!("'{key}' is no command{near}")));
+                return Err(wrong(at, format!("unknown command '{key}'{near}")));
             };
             for (option, value) in options {
                 let at = option.span().start;
                 let option = option.get_ref().as_ref();
                 if !has(command, sub, option) {
                     let near = did_you_mean(&nearest(option, longs(command, sub)));
-                    return Err(wrong(at, format!("'{option}' is no option of 'carryline {key}'{near}")));
+                    return Err(wrong(at, format!("'carryline {key}' has no option '{option}'{near}")));
                 }
-                let values = written(option, value).map_err(|what| wrong(at, what))?;
+                let values = to_arguments(option, value).map_err(|problem| wrong(at, problem))?;
                 if key == name && !is_given(words, option) {
                     found.extend(values);
                 }
@@ -90,10 +93,10 @@ fn read(
         if known.peek().is_none() {
             let all: Vec<&str> = command.get_subcommands().flat_map(|sub| longs(command, sub)).collect();
             let near = did_you_mean(&nearest(key, all));
-            return Err(wrong(at, format!("'{key}' is no option of any command{near}")));
+            return Err(wrong(at, format!("no command has an option '{key}'{near}")));
         }
-        let values = written(key, value).map_err(|what| wrong(at, what))?;
-        // A command's own table comes first.
+        let values = to_arguments(key, value).map_err(|problem| wrong(at, problem))?;
+        // The command's own table takes precedence.
         let own = table.get_ref().get(name).is_some_and(|own| own.get_ref().get(key).is_some());
         if known.any(|sub| sub.get_name() == name) && !own && !is_given(words, key) {
             found.extend(values);
@@ -102,7 +105,7 @@ fn read(
     Ok(found)
 }
 
-/// The long names of a command's options, the common ones with them.
+/// The long names of a command's options, including the global ones.
 fn longs<'c>(command: &'c Command, sub: &'c Command) -> impl Iterator<Item = &'c str> {
     let common = command.get_arguments().filter(|argument| argument.is_global_set());
     common
@@ -115,7 +118,7 @@ fn has(command: &Command, sub: &Command, option: &str) -> bool {
     longs(command, sub).any(|long| long == option)
 }
 
-/// True if the command line says it.
+/// True if the option is on the command line.
 fn is_given(words: &[OsString], option: &str) -> bool {
     let mut options = words.iter().filter_map(|word| word.to_str()).take_while(|word| *word != "--");
     options.any(|word| {
@@ -125,13 +128,16 @@ fn is_given(words: &[OsString], option: &str) -> bool {
     })
 }
 
-/// A value as the command line has it: `true` is the option alone, `false` none, a list its words with commas.
-fn written(option: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<OsString>, String> {
+/// Converts a value to arguments: `true` to the bare option, `false` to none, a list to words joined by
+/// commas.
+fn to_arguments(option: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<OsString>, String> {
     let one = |value: &DeValue<'_>| match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) => Ok(number.to_string()),
         DeValue::Float(number) => Ok(number.to_string()),
-        _ => Err(format!("'{option}' is a text, a number, true or false, or a list of these")),
+        _ => Err(format!(
+            "'{option}' must be a string, a number, true or false, or a list of strings and numbers"
+        )),
     };
     let text = match value.get_ref() {
         DeValue::Boolean(true) => return Ok(vec![format!("--{option}").into()]),
@@ -167,7 +173,7 @@ mod tests {
         "seed = 7\nbudget = \"9s\"\nquiet = true\n[measure]\nbudget = \"3s\"\nvariants = [\"a\", \"b*\"]\n";
 
     #[test]
-    fn a_commands_table_comes_before_the_top_and_the_command_line_before_both() {
+    fn the_command_line_precedes_the_commands_table_and_the_top_level() {
         let of = |line| {
             options(FILE, line).map(|mut words| {
                 words.sort_unstable();
@@ -177,12 +183,12 @@ mod tests {
         assert_eq!(of("carryline measure").as_deref(), Ok("--budget=3s --quiet --seed=7 --variants=a,b*"));
         assert_eq!(of("carryline run --seed=1").as_deref(), Ok("--budget=9s --quiet"));
         assert_eq!(of("carryline measure --variants x --budget 1s").as_deref(), Ok("--quiet --seed=7"));
-        assert_eq!(of("carryline list").as_deref(), Ok("--quiet --seed=7"), "it has no budget");
+        assert_eq!(of("carryline list").as_deref(), Ok("--quiet --seed=7"), "list has no --budget");
         assert_eq!(options("quiet = false", "carryline list"), Ok(vec![]));
     }
 
     #[test]
-    fn a_wrong_key_is_named_with_its_line() {
+    fn an_error_names_the_key_and_its_line() {
         for (text, line, word) in [
             ("seed = 7\nbugdet = \"9s\"", "line 2", "did you mean 'budget'"),
             ("[measure]\n\nvariant = \"x\"", "line 3", "'variants'"),

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let words = match config::with_file(std::env::args_os().collect(), &Cli::command()) {
         Ok(words) => words,
         Err(failure) => {
-            output::complain(&failure.to_string());
+            output::message(&failure.to_string());
             return ExitCode::from(failure.status());
         }
     };
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     match run(&cli) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            output::complain(&failure.to_string());
+            output::message(&failure.to_string());
             ExitCode::from(failure.status())
         }
     }
@@ -40,15 +40,15 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<u8, Failure> {
     if matches!(cli.command, Some(Command::Worker)) {
-        hold_peers();
+        mask_peers();
         return commands::worker::run();
     }
     if let Some(Command::Adapter(args)) = &cli.command {
-        hold_peers();
+        mask_peers();
         return commands::audit::adapter(args);
     }
     carryline::environment::check().map_err(|error| failure::usage(error.to_string()))?;
-    hold_peers();
+    mask_peers();
     interrupt::listen();
     let common = &cli.common;
     match &cli.command {
@@ -81,11 +81,11 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
     }
 }
 
-/// Masks for other people's libraries what `CARRYLINE_MASK` masks for ours.
-fn hold_peers() {
+/// Applies `CARRYLINE_MASK` to other people's libraries too.
+fn mask_peers() {
     #[cfg(feature = "peers")]
     // SAFETY: `main` calls it before any other thread starts.
     unsafe {
-        carryline_variants::peer::hold_to(carryline::internals::cpu::features());
+        carryline_variants::peer::restrict_to(carryline::internals::cpu::features());
     }
 }

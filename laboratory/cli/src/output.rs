@@ -1,4 +1,4 @@
-//! Where text goes and how it looks there.
+//! Printing on standard output and standard error.
 
 use crate::cli::{Common, Format};
 use carryline_engine::failure::{Failure, usage};
@@ -12,10 +12,11 @@ use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-/// Lines that do not go to a terminal are shorter than 160 characters, except where a word is longer.
+/// Line width if standard output is no terminal: lines stay below 160 characters unless a single word is
+/// longer.
 const PIPE_COLUMNS: u16 = 159;
 
-/// How to print on standard output: colour and the terminal's width on a terminal, plain otherwise.
+/// The style of standard output: colour and the terminal's width on a terminal, otherwise plain.
 pub fn style() -> Style {
     style_of(&std::io::stdout())
 }
@@ -33,7 +34,7 @@ fn terminal_width() -> Option<u16> {
     (size.ws_col >= 40).then_some(size.ws_col)
 }
 
-/// Prints a result on standard output.
+/// Prints text on standard output, ending in a newline.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -44,7 +45,20 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a result as JSON on standard output. `schema` names its JSON Schema, which `carryline schema` prints.
+/// Prints a result in the requested format: as JSON of this schema, or as text.
+pub fn print_result<T: Serialize>(
+    schema: &'static str,
+    body: &T,
+    text: impl FnOnce(Style) -> String,
+    common: &Common,
+) -> Result<(), Failure> {
+    match common.format {
+        Format::Json => print_json(schema, body, common),
+        Format::Table => print(&text(style())),
+    }
+}
+
+/// Prints a value as JSON on standard output, with the name of its schema in front.
 pub fn print_json<T: Serialize>(schema: &'static str, body: &T, common: &Common) -> Result<(), Failure> {
     let text = carryline_report::json::with_head(&head(schema), body)?;
     match common.redact {
@@ -53,13 +67,13 @@ pub fn print_json<T: Serialize>(schema: &'static str, body: &T, common: &Common)
     }
 }
 
-/// What JSON of that schema begins with.
+/// The fields that begin all JSON output.
 pub fn head(schema: &'static str) -> Head {
     let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     Head { schema, command: command_line().collect(), date }
 }
 
-/// Refuses a file that cannot be written, before time is spent on its contents. Nothing is changed.
+/// Fails if a file cannot be written, before time is spent on its contents. Changes nothing.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let refused = |error: std::io::Error| usage(format!("cannot write {}: {error}", path.display()));
     let was_there = path.exists();
@@ -70,48 +84,48 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints warnings on standard error where `--warnings` asks for them, and else how many there are; unless they are in the
-/// JSON or not wanted.
+/// Prints warnings on standard error: in full with `--warnings`, otherwise only their codes. Prints nothing
+/// with `--quiet` or if the warnings are in the JSON.
 pub fn warn(warnings: &[Warning], common: &Common) {
     if common.quiet || common.format == Format::Json || common.warnings {
-        return warnings_wanted(warnings, common);
+        return warn_in_full(warnings, common);
     }
     let condensed = condensed(warnings);
     let mut codes: Vec<&str> = condensed.iter().map(|warning| warning.code.as_str()).collect();
     codes.dedup();
     match codes.len() {
         0 => {}
-        1 => note(&format!("a warning ({}): --warnings prints it", codes[0]), common),
-        _ => note(&format!("warnings ({}): --warnings prints them", codes.join(", ")), common),
+        1 => note(&format!("a warning ({}); see it with --warnings", codes[0]), common),
+        _ => note(&format!("warnings ({}); see them with --warnings", codes.join(", ")), common),
     }
 }
 
-/// Prints warnings on standard error where `--warnings` asks for them.
-pub fn warnings_wanted(warnings: &[Warning], common: &Common) {
+/// Prints warnings in full on standard error, but only with `--warnings`.
+pub fn warn_in_full(warnings: &[Warning], common: &Common) {
     if common.warnings && !common.quiet && common.format == Format::Table {
-        say(&carryline_report::warnings::to_text(&condensed(warnings), style_of(&std::io::stderr())));
+        to_stderr(&carryline_report::warnings::to_text(&condensed(warnings), style_of(&std::io::stderr())));
     }
 }
 
-/// A remark on standard error, unless it is not wanted.
+/// Prints a note on standard error unless `--quiet` is given.
 pub fn note(text: &str, common: &Common) {
     if !common.quiet {
-        complain(text);
+        message(text);
     }
 }
 
-/// What must be said on standard error.
-pub fn complain(text: &str) {
-    say(&format!("carryline: {text}\n"));
+/// Prints a message on standard error, prefixed with the program's name.
+pub fn message(text: &str) {
+    to_stderr(&format!("carryline: {text}\n"));
 }
 
-/// What standard error does not take (a full disk, a closed pipe) is lost: it decides nothing.
-fn say(text: &str) {
-    let _lost = std::io::stderr().lock().write_all(text.as_bytes());
+/// Writes to standard error. Errors (a full disk, a closed pipe) are ignored.
+fn to_stderr(text: &str) {
+    let _ignored = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Lets a closed pipe (`carryline list | head -1`) end the process quietly, as it ends other commands. Rust's runtime
-/// ignores SIGPIPE.
+/// Restores the default action of SIGPIPE, which Rust's runtime ignores, so that a closed pipe (`carryline
+/// list | head -1`) ends the process quietly.
 pub fn restore_broken_pipe() {
     // SAFETY: sets a signal's action to its default, before any thread is started.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };

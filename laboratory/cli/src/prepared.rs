@@ -1,4 +1,4 @@
-//! What the commands that measure have in common: what the command line decides, checked, and the run made of it.
+//! The common part of commands that measure: checks the options, then plans and executes the run.
 
 use crate::cli::{Common, Effort, Format, Subjects};
 use crate::output;
@@ -19,26 +19,29 @@ use carryline_verification::subject::SubjectId;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Worker processes that each measure everything again.
+/// The default number of worker processes, each of which repeats all measurements.
 pub const REPLICATES: u32 = 5;
 
-/// Everything about a run that the command line decides, checked.
+/// The checked options of a run.
 pub struct Prepared {
-    /// How workers are started.
+    /// Starts workers.
     pub supervisor: Supervisor,
-    /// Who takes part.
+    /// The families, variants and plug-ins to measure.
     pub selection: Selection,
-    /// The unit of the figures.
+    /// The unit of printed figures.
     pub unit: Unit,
-    /// The logical CPU to measure on.
+    /// The logical CPU to measure on; `None` for the default.
     pub cpu: Option<usize>,
 }
 
 impl Prepared {
-    /// Reads what the user requested.
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// If the CPU, a family, a variant or a plug-in is unknown or cannot be used.
     pub fn new(subjects: &Subjects, effort: &Effort, here: &Here) -> Result<Prepared, Failure> {
-        let cpu = here.cpu(effort.cpu)?;
-        let supervisor = session::supervisor(effort.patience)?;
+        let cpu = here.cpu(effort.workers.cpu)?;
+        let supervisor = session::supervisor(effort.workers.patience)?;
         let families = select::families(&subjects.family)?;
         let named = !subjects.variants.is_empty();
         let variants = match named {
@@ -46,12 +49,12 @@ impl Prepared {
             false => carryline_variants::all().collect(),
         };
         let plugins = select::plugins(&subjects.plugin, &supervisor)?;
-        // Who names subjects without naming families means the families of those subjects.
+        // Named subjects without named families select the families of those subjects.
         let families = match subjects.family.is_empty() && (named || !plugins.is_empty()) {
             true => families
                 .into_iter()
                 .filter(|family| {
-                    let has = |id: &carryline_verification::subject::SubjectId| id.family == *family;
+                    let has = |id: &SubjectId| id.family == *family;
                     named && variants.iter().any(|v| v.family() == *family)
                         || plugins.iter().any(|(_, id)| has(id))
                 })
@@ -60,7 +63,7 @@ impl Prepared {
         };
         if let Some((word, id)) = plugins.iter().find(|(_, id)| !families.contains(&id.family)) {
             return Err(usage(format!(
-                "plug-in '{word}' is of family {}, which --family leaves out",
+                "plug-in '{word}' is of family {}, which --family excludes",
                 id.family
             )));
         }
@@ -72,7 +75,7 @@ impl Prepared {
         })
     }
 
-    /// The plan for these situations.
+    /// Plans a run of these situations.
     pub fn plan(
         &self,
         situations: Vec<Situation>,
@@ -91,7 +94,10 @@ impl Prepared {
         }
     }
 
-    /// Makes the run; `None` if only the plan was wanted, which is printed.
+    /// Executes a plan, or prints it and returns `None` with `--plan`.
+    ///
+    /// # Errors
+    /// If the plan needs too much memory, the page cannot be written, or the run fails.
     pub fn execute(
         &self,
         plan: &RunPlan,
@@ -112,7 +118,7 @@ impl Prepared {
         if effort.replicates.is_none() && fewer < plan.replicates {
             output::note(
                 &format!(
-                    "{fewer} of {} replicates, for the budget of {:.0} s",
+                    "{fewer} of {} replicates, to fit into the budget of {:.0} s",
                     plan.replicates,
                     plan.budget.as_secs_f64()
                 ),
@@ -122,8 +128,8 @@ impl Prepared {
             forecast = Forecast::of(&plan, here, Depth::Full, speed);
         }
         let plan = &plan;
-        if let Some(sentence) = forecast.against(plan.budget) {
-            output::note(&sentence, common);
+        if let Some(note) = forecast.against(plan.budget) {
+            output::note(&note, common);
         }
         if effort.plan {
             print_plan(plan, &forecast, common)?;
@@ -150,11 +156,11 @@ fn print_plan(plan: &RunPlan, forecast: &Forecast, common: &Common) -> Result<()
         struct Public<'a> {
             #[serde(flatten)]
             plan: &'a RunPlan,
-            forecast: Least,
+            forecast: Minimum,
         }
-        /// What the plan needs at least.
+        /// The minimum that the plan needs.
         #[derive(Serialize)]
-        struct Least {
+        struct Minimum {
             verification_s: f64,
             processes: u32,
             process_s: f64,
@@ -162,7 +168,7 @@ fn print_plan(plan: &RunPlan, forecast: &Forecast, common: &Common) -> Result<()
             total_s: f64,
             holds: bool,
         }
-        let forecast = Least {
+        let forecast = Minimum {
             verification_s: forecast.proof.as_secs_f64(),
             processes: forecast.processes,
             process_s: forecast.each.as_secs_f64(),
@@ -177,7 +183,7 @@ fn print_plan(plan: &RunPlan, forecast: &Forecast, common: &Common) -> Result<()
     let lacks = |id: &SubjectId| prove::unsupported(id).is_some();
     let kinds = match Schedule::of(plan, &needs, |id| !lacks(id)).processes(1) {
         1 => "",
-        _ => " with each of the C library's thresholds",
+        _ => " with each set of C library thresholds",
     };
     let mut text = format!(
         "{} situations, {} subjects, {cells} cells, {} replicates{kinds}, about {:.0} s\n\n",

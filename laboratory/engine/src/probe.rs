@@ -18,6 +18,7 @@
 //! - Report a series that cannot take part as [`Unusable`], with the reason ([`Rounds::unusable`]).
 //! - Call a routine of the collection only after verifying it with [`Setup::verified`].
 
+use carryline_machine::arena::MapError;
 use carryline_machine::clock;
 use carryline_machine::environment::CacheSizes;
 use carryline_results::claims::Unit;
@@ -120,6 +121,12 @@ impl Setup<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Impossible(pub String);
+
+impl From<MapError> for Impossible {
+    fn from(error: MapError) -> Impossible {
+        Impossible(error.to_string())
+    }
+}
 
 /// The name and unit of one sample per round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

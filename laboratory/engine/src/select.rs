@@ -174,7 +174,7 @@ impl Selection {
     /// those and the baseline, in both of its rows if it is a C library function.
     pub fn subjects(&self, family: Family) -> (Vec<String>, Option<usize>) {
         let candidate = |variant: &&Variant| {
-            !matches!(variant.role, Role::Reference | Role::Seed) && variant.known_bad.is_none()
+            !matches!(variant.role, Role::Reference | Role::Historical) && variant.known_bad.is_none()
         };
         let mut names: Vec<String> = self
             .variants

@@ -1,7 +1,7 @@
-//! Series that are batches of the same action: each round times every one of them once, in random order.
+//! Series that are batches of one action. Each round times every series once, in random order.
 //!
-//! Most probes are of this kind. Those that must bring the machine into a state before each sample do so
-//! in [`Timed::before`], outside of the time.
+//! Most probes are of this kind. Those that must bring the machine into a given state before each sample do
+//! so in [`Timed::before`], outside the timed region.
 
 use carryline_engine::probe::{Impossible, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::clock;
@@ -12,10 +12,10 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-/// What is repeated.
+/// The repeated action; it gets the number of repetitions.
 pub(crate) type Action = Box<dyn FnMut(u32)>;
 
-/// A series: what is timed, and what one sample is divided by.
+/// A series: the timed action, and the divisor of a sample.
 pub(crate) struct Timed {
     name: String,
     calls: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// A batch of `calls`; a sample is the time of one. A sixteenth as many go before it, untimed.
+    /// A batch of `calls`, preceded by a sixteenth as many untimed ones. A sample is the time of one call.
     pub(crate) fn new(name: impl Into<String>, calls: u32, action: impl FnMut(u32) + 'static) -> Timed {
         let (name, action) = (name.into(), Box::new(action));
         Timed {
@@ -41,27 +41,27 @@ impl Timed {
         }
     }
 
-    /// Brings the machine into a state before each batch; nothing is warmed up then.
+    /// Runs `prepare` before each batch, untimed, and disables the warm-up.
     pub(crate) fn before(mut self, prepare: impl FnMut() + 'static) -> Timed {
         self.before = Some(Box::new(prepare));
         self.warm = 0;
         self
     }
 
-    /// A sample is the mean of this many batches, each with its preparation: for batches so short that the clock's
-    /// steps show.
+    /// Makes a sample the mean of this many batches, each with its preparation: for batches so short that the
+    /// clock's resolution shows.
     pub(crate) fn repeated(mut self, times: u32) -> Timed {
         self.repeats = times.max(1);
         self
     }
 
-    /// Leaves the caches as they are: nothing is warmed up.
+    /// Disables the warm-up, so that the caches are left as they are.
     pub(crate) fn without_warm_up(mut self) -> Timed {
         self.warm = 0;
         self
     }
 
-    /// A sample is the time of the batch divided by this, and not by its calls.
+    /// Divides the time of the batch by this instead of its number of calls.
     pub(crate) fn per(mut self, divisor: f64) -> Timed {
         self.per = divisor;
         self
@@ -90,7 +90,7 @@ impl Batches {
         }
     }
 
-    /// Says that `name` and `name again` measure the same thing.
+    /// Declares `name` and `name again` an A/A pair.
     pub(crate) fn twin(mut self, name: &str) -> Batches {
         let place = |wanted: &str| self.all.iter().position(|timed| timed.name == wanted);
         if let Some(pair) = place(name).zip(place(&format!("{name} again"))) {
@@ -99,13 +99,13 @@ impl Batches {
         self
     }
 
-    /// What was established besides.
+    /// Adds facts.
     pub(crate) fn with_facts(mut self, facts: &impl Serialize) -> Batches {
         self.facts = crate::json(facts);
         self
     }
 
-    /// What takes no part.
+    /// Declares series that cannot be measured.
     pub(crate) fn without(mut self, unusable: Vec<Unusable>) -> Batches {
         self.unusable = unusable;
         self
@@ -153,7 +153,7 @@ impl Rounds for Batches {
     }
 }
 
-/// Flushes every line of a range out of all caches, and waits for it.
+/// Flushes every line of a range out of all caches and waits until this is done.
 ///
 /// # Safety
 /// `len` bytes at `base` must be mapped.

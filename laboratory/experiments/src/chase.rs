@@ -1,16 +1,17 @@
-//! A chain of dependent loads: each line holds the index of the next, so no load can begin before the one before it
-//! has ended.
+//! A chain of dependent loads: each line holds the index of the next, so each load must wait for the previous
+//! one.
 
 use carryline_verification::status::StatusPage;
 
-/// Bytes of a line, one link to each.
+/// Bytes of a line, which holds one link.
 pub(crate) const LINE: usize = 64;
 
-/// Lays a chain through `lines` lines (a power of two) that visits each once. A linear congruential generator of full
-/// period makes it: the order looks random, and building it writes memory in order.
+/// Lays a chain through `lines` lines (a power of two) that visits each line once, in the order of a
+/// full-period linear congruential generator: the order looks random, and building the chain writes memory
+/// sequentially.
 ///
 /// # Safety
-/// `lines` lines from `base` on are the caller's to write.
+/// `lines` lines from `base` on must be valid for writes.
 pub(crate) unsafe fn lay(base: *mut u8, lines: usize, status: &StatusPage) {
     debug_assert!(lines.is_power_of_two());
     let (factor, step) = (0x5851_f42d_4c95_7f2d_usize, 0x1405_7b7e_f767_814f_usize);
@@ -24,14 +25,14 @@ pub(crate) unsafe fn lay(base: *mut u8, lines: usize, status: &StatusPage) {
     }
 }
 
-/// Follows a number of links from `link` on; returns the last one.
+/// Follows `count` links starting at `link`; returns the last one.
 ///
 /// # Safety
-/// A chain was laid at `base`, and `link` is the index of one of its lines.
+/// A chain must have been laid at `base`, and `link` must be the index of one of its lines.
 #[inline(never)]
 pub(crate) unsafe fn follow(base: *const u8, mut link: usize, count: usize) -> usize {
     for _ in 0..count {
-        // SAFETY: links are indices of lines of the chain. Volatile: every load is wanted.
+        // SAFETY: links are indices of lines of the chain. Volatile, so that no load is removed.
         link = unsafe { base.add(link * LINE).cast::<usize>().read_volatile() };
     }
     link

@@ -1,4 +1,4 @@
-//! What an experiment measures with: cells through the engine, probes in worker processes, verifications.
+//! The interface of an experiment to the engine: cells, probes in worker processes, verification.
 
 use carryline_conditions::Condition;
 use carryline_engine::failure::{Failure, usage};
@@ -20,19 +20,20 @@ use carryline_verification::subject::SubjectId;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// What an experiment is given.
+/// The context of an experiment.
 pub struct Context<'a> {
     /// The machine.
     pub here: &'a Here,
-    /// True if the user wants it quick: fewer replicates and less time. For experiments that have rows to leave out.
+    /// True if the user asked for a quick run, with fewer replicates and less time. Experiments may then omit
+    /// rows.
     pub quick: bool,
-    /// Time for this experiment.
+    /// The time for this experiment.
     pub budget: Duration,
-    /// Seed of everything random in it.
+    /// The random seed.
     pub seed: u64,
     /// The chain of buffers given on the command line, if any.
     pub chain: Option<&'a [u32]>,
-    /// Repeats of a chain, each with its own alignments.
+    /// The number of layouts of a chain, each with its own alignments.
     pub chain_repeats: u32,
     pub(super) id: &'static str,
     pub(super) supervisor: &'a Supervisor,
@@ -40,42 +41,43 @@ pub struct Context<'a> {
     pub(super) replicates: u32,
     pub(super) progress: &'a Progress,
     pub(super) keeper: &'a RefCell<Keeper>,
-    /// What all experiments of the run planned and measured.
+    /// The plan and measurements of all experiments of the run.
     pub(super) total: &'a RefCell<Total>,
 }
 
-/// What all experiments of a run planned and measured.
+/// The plan and measurements of all experiments of a run.
 #[derive(Default)]
 pub struct Total {
     /// Every situation.
     pub situations: Vec<Situation>,
-    /// Everything measured of them.
+    /// Their measurements.
     pub outcome: Measurement,
 }
 
-/// What a time counts.
+/// Whether a time includes the call overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The call included.
+    /// The call overhead is included.
     Gross,
-    /// Less the null call of the same round.
+    /// The null call of the same round is subtracted.
     Net,
 }
 
-/// What a time is given in.
+/// The unit of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum In {
     /// Ticks of the time-stamp counter.
     Ticks,
-    /// Core cycles, estimated by a chain of dependent additions or counted.
+    /// Core cycles, either counted or estimated from a chain of dependent additions.
     Cycles,
     /// Nanoseconds.
     Ns,
 }
 
 impl Context<'_> {
-    /// A comparison of these variants of a family under a condition. The first is the baseline, and runs twice for the
-    /// noise floor. Those that this build has not (the list differs by architecture and feature) take no part.
+    /// A comparison of these variants of a family under a condition. The first is the baseline, and runs
+    /// twice for the noise floor. Variants that this build lacks (the list depends on architecture and crate
+    /// features) are left out.
     pub fn situation(&self, family: Family, condition: Condition, variants: &[&str]) -> Situation {
         let there = |name: &&&str| carryline_variants::find(family, name).is_some();
         let names: Vec<String> = variants.iter().filter(there).map(|name| (*name).to_owned()).collect();
@@ -85,12 +87,12 @@ impl Context<'_> {
         situation
     }
 
-    /// Measures situations within a share (0 to 1) of this experiment's time. Every variant is verified in the worker
-    /// process before it is timed there; one that the CPU cannot run, that is wrong, crashes or hangs is a figure that
-    /// is missing, with the reason.
+    /// Measures situations within a share (0 to 1) of this experiment's time. Every variant is verified in
+    /// the worker process before it is timed there. A variant that the CPU cannot run, that is wrong, crashes
+    /// or hangs becomes a missing figure with the reason.
     ///
     /// # Errors
-    /// When memory is short or no worker can be started: the experiment then says so instead.
+    /// If memory is short or no worker can be started.
     pub fn measure(&self, situations: Vec<Situation>, share: f64) -> Result<Measured, Failure> {
         self.here.check_memory(&situations)?;
         let budget = self.budget.mul_f64(share.clamp(0.0, 1.0));
@@ -136,28 +138,28 @@ impl Context<'_> {
         Ok(measured)
     }
 
-    /// The full verification of variants, such as those known to be wrong, in worker processes.
+    /// Runs the full verification of variants, such as those known to be wrong, in worker processes.
     ///
     /// # Errors
-    /// When no worker can be started.
+    /// If no worker can be started.
     pub fn prove(&self, family: Family, variants: &[&str]) -> Result<Vec<Proof>, Failure> {
         let subject = |name: &&str| SubjectId { family, name: (*name).to_owned() };
         let subjects: Vec<SubjectId> = variants.iter().map(subject).collect();
         Ok(prove::all(self.supervisor, &[], &subjects, self.seed, self.progress)?)
     }
 
-    /// Says what is being done now, on a terminal.
+    /// Shows the current activity, on a terminal.
     pub fn say(&self, what: &str) {
         self.progress.say(format!("{}: {what}", self.id));
     }
 
-    /// An error that ends this experiment, with the reason that is printed instead.
+    /// An error that ends this experiment; the reason is printed in its place.
     pub fn impossible(&self, reason: impl Into<String>) -> Failure {
         usage(reason)
     }
 }
 
-/// What the engine measured for an experiment.
+/// The engine's measurements for an experiment.
 pub struct Measured {
     gathered: Vec<Gathered>,
     summaries: Vec<Summary>,
@@ -166,8 +168,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The time of a variant in the situation at that place of the list that was measured, as a figure; or the reason
-    /// why there is none. Times of one situation are paired round by round when a ratio is formed.
+    /// The time of a variant in a situation, given by its index in the list that was measured, or the reason
+    /// if there is no time. Times of one situation are paired round by round when a ratio is formed.
     pub fn time(&self, situation: usize, variant: &str, basis: Basis, unit: In) -> Result<Figure, String> {
         let gathered = self.gathered.get(situation).ok_or("no such situation")?;
         let place = gathered.situation.subjects.iter().position(|name| name == variant);
@@ -208,7 +210,7 @@ impl Measured {
             },
             In::Ns => match self.ticks_per_ns {
                 Some(ticks_per_ns) => Ok(ticks.scaled(1.0 / ticks_per_ns, Unit::Ns)),
-                None => Err("the clock's rate is not known".to_owned()),
+                None => Err("the clock's rate is unknown".to_owned()),
             },
         }
     }

@@ -1,24 +1,27 @@
-//! The sources' experiments: one folder each, one line in the list.
+//! The experiments of the source documents: one folder each, one line in the list.
 //!
-//! A folder holds what the source says (`claims.rs`), what is timed (`probe.rs`, where cells of the sampler cannot hold
-//! it), and how it is judged (`mod.rs`): a `static EXPERIMENT` with its id (the folder's name, with hyphens), its source, a
-//! title, its part of the time, its [`Claim`]s as data, its probe, and a function that measures. What it measures with is [`Context`]:
-//! - [`Context::situation`] and [`Context::measure`]: cells through the engine, of variants that are verified in the
-//!   worker process before they are timed there;
-//! - [`Context::probe`]: what cells cannot hold (a fault, a switch, a system call), written in the
-//!   experiment's `probe.rs`; see [`carryline_engine::probe`] for its rules;
-//! - [`Context::prove`]: the full verification, for what is known to be wrong.
+//! A folder holds the claims of the source (`claims.rs`), a probe for timings that do not fit in the
+//! sampler's cells (`probe.rs`, optional), and `mod.rs`: a `static EXPERIMENT` with its id (the folder's
+//! name, with hyphens), its source, a title, its share of the time, its [`Claim`]s as data, its probe, and a
+//! function that measures. The function gets a [`Context`]:
+//! - [`Context::situation`] and [`Context::measure`] measure cells through the engine; the variants are
+//!   verified in the worker process before they are timed there.
+//! - [`Context::probe`] times what does not fit in a cell (a fault, a switch, a system call) with the code in
+//!   the experiment's `probe.rs`; [`carryline_engine::probe`] has the rules.
+//! - [`Context::prove`] runs the full verification, for variants known to be wrong.
 //!
-//! It returns an [`Outcome`]: tables (published beside measured), plots, notes, and the [`Figures`] that its claims name.
-//! It never decides a verdict: rules do, see [`carryline_results::claims`]. What the machine cannot do is a figure that
-//! is missing, with the reason ([`Figures::missing`], [`Figures::add_or_reason`]), or, where nothing is left to
-//! show, `Err(context.impossible("..."))`: the runner then prints the reason in the experiment's place, and the rest
-//! runs. Names of figures are lower-case words; those in rules must be made, or given a reason, in every case.
+//! The function returns an [`Outcome`]: tables (published next to measured), plots, notes, and the
+//! [`Figures`] that its claims name. It never decides a verdict; the rules in [`carryline_results::claims`]
+//! do. Whatever the machine cannot do becomes a missing figure with a reason ([`Figures::missing`],
+//! [`Figures::add_or_reason`]). If nothing is left to show, the function returns
+//! `Err(context.impossible("..."))`: the runner prints the reason in place of the experiment and continues
+//! with the others. Names of figures are lower-case words; every figure named in a rule must be added, or
+//! given a reason, in every case.
 //!
-//! Where the user asks for something that the claims are not about (a chain of his own), [`Outcome::beside_the_claims`] is
-//! set and none is judged.
+//! If the user asks for something that the claims do not cover (a chain of his own),
+//! [`Outcome::beside_the_claims`] is set and no claim is judged.
 //!
-//! A worked example, `laboratory/experiments/src/zero_twice/mod.rs` (there `super` stands for this crate):
+//! A worked example, `laboratory/experiments/src/zero_twice/mod.rs` (in which `super` stands for this crate):
 //!
 //! ```
 //! // The file begins with: //! zero-twice: whether zeroing 4 KB costs twice what zeroing 2 KB does.
@@ -84,12 +87,12 @@ use carryline_results::sources::Source;
 pub use context::{Basis, Context, In, Measured};
 pub use probed::Probed;
 
-/// The modules of experiments, and the list of what is in them.
+/// Declares the experiments' modules and the list of their `EXPERIMENT`s.
 macro_rules! experiments {
     ($($name:ident,)*) => {
         $(mod $name;)*
 
-        /// The list, in the order in which they run.
+        /// The experiments, in the order in which they run.
         pub static EXPERIMENTS: &[&Experiment] = &[$(&$name::EXPERIMENT),*];
     };
 }
@@ -115,43 +118,43 @@ experiments! {
     real_work,
 }
 
-/// A probe's parameters or facts in the form in which they are sent.
+/// A probe's parameters or facts as JSON.
 fn json(structure: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(structure).expect("plain data with text keys")
 }
 
-/// The indices of those of `known` that are named; of all of them if none is.
+/// The indices of the `known` names that are in `names`; all indices if `names` is empty.
 fn chosen(names: &[String], known: &[&str]) -> Vec<usize> {
     (0..known.len()).filter(|at| names.is_empty() || names.iter().any(|name| name == known[*at])).collect()
 }
 
-/// What workers can time: the experiments' probes, and one for tests that behaves as its parameters say.
+/// The experiments' probes, and one for tests that fails as its parameters say.
 #[must_use]
 pub fn probes() -> Vec<&'static Probe> {
     EXPERIMENTS.iter().filter_map(|experiment| experiment.probe).chain([&planted::PROBE]).collect()
 }
 
-/// One of the source documents' experiments.
+/// An experiment of one of the source documents.
 #[derive(Debug)]
 pub struct Experiment {
-    /// Its name on the command line: its file's name with hyphens.
+    /// Its name on the command line: its folder's name with hyphens.
     pub id: &'static str,
     /// The document it comes from; a claim may name another.
     pub source: &'static Source,
-    /// What it is about, in a few words.
+    /// The subject, in a few words.
     pub title: &'static str,
-    /// Its part of the time, relative to the others'; 1 is the usual.
+    /// Its share of the time, relative to the others; 1 is typical.
     pub weight: f64,
-    /// What is claimed.
+    /// The claims.
     pub claims: &'static [Claim],
-    /// What it times itself, where cells cannot hold it.
+    /// The probe for timings that do not fit in cells.
     pub probe: Option<&'static Probe>,
-    /// Measures it.
+    /// Measures everything.
     pub run: fn(&Context<'_>) -> Result<Outcome, Failure>,
 }
 
 impl Experiment {
-    /// The documents that it and its claims come from, the main one first.
+    /// The documents of the experiment and its claims, the main one first.
     #[must_use]
     pub fn sources(&self) -> Vec<&'static Source> {
         let mut sources = vec![self.source];
@@ -163,7 +166,7 @@ impl Experiment {
         sources
     }
 
-    /// Their names, separated by commas.
+    /// The ids of these documents, separated by commas.
     #[must_use]
     pub fn source_ids(&self) -> String {
         let ids: Vec<&str> = self.sources().iter().map(|source| source.id).collect();
@@ -171,22 +174,22 @@ impl Experiment {
     }
 }
 
-/// What an experiment found, before it is judged.
+/// The results of an experiment, before its claims are judged.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Published beside measured.
+    /// Published next to measured values.
     pub tables: Vec<TableResult>,
-    /// Plots in text, where a curve says more.
+    /// Plots in text form.
     pub plots: Vec<String>,
-    /// What a reader should know.
+    /// Remarks for the reader.
     pub notes: Vec<String>,
     /// The figures that claims name.
     pub figures: Figures,
-    /// True if what was run is not what the claims are about: none of them is judged then.
+    /// True if the claims do not cover what was run; none is judged then.
     pub beside_the_claims: bool,
 }
 
-/// The experiment of that name.
+/// The experiment with this id.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().copied().find(|experiment| experiment.id == id)
 }
@@ -198,14 +201,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_folder_is_on_the_list_under_its_name() {
+    fn every_folder_is_in_the_list_under_its_name() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         for entry in std::fs::read_dir(source).expect("the folder of experiments") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if path.is_dir() {
                 let experiment = find(&name.replace('_', "-"));
-                assert!(experiment.is_some(), "{name} is on no list");
+                assert!(experiment.is_some(), "{name} is not in the list");
                 let probe = experiment.and_then(|experiment| experiment.probe);
                 assert_eq!(probe.is_some(), path.join("probe.rs").exists(), "{name}");
             }
@@ -213,26 +216,26 @@ mod tests {
     }
 
     #[test]
-    fn probes_have_names_of_their_own() {
+    fn probe_names_are_unique() {
         let names: BTreeSet<&str> = probes().iter().map(|probe| probe.name).collect();
         assert_eq!(names.len(), probes().len());
     }
 
     #[test]
-    fn ids_are_unique_and_claims_say_what_they_need() {
+    fn ids_are_unique_and_claims_are_complete() {
         let ids: BTreeSet<&str> = EXPERIMENTS.iter().map(|experiment| experiment.id).collect();
         assert_eq!(ids.len(), EXPERIMENTS.len());
         for experiment in EXPERIMENTS {
             let mut claims = BTreeSet::new();
             for claim in experiment.claims {
-                assert!(claims.insert(claim.id), "{}: {} is there twice", experiment.id, claim.id);
+                assert!(claims.insert(claim.id), "{}: duplicate claim {}", experiment.id, claim.id);
                 assert!(
                     !claim.text.is_empty() && !claim.published.is_empty() && !claim.rule.names().is_empty()
                 );
             }
             assert!(!experiment.title.is_empty() && experiment.weight > 0.0, "{}", experiment.id);
             for source in experiment.sources() {
-                assert!(SOURCES.contains(&source), "{}: {} is on no list", experiment.id, source.id);
+                assert!(SOURCES.contains(&source), "{}: unlisted source {}", experiment.id, source.id);
             }
         }
     }

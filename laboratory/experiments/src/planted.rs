@@ -1,5 +1,5 @@
-//! A probe that behaves as its parameters say: with it the tests see that a crash, a hang or an impossibility costs a
-//! row and nothing else.
+//! A probe that fails as its parameters say: with it the tests check that a crash, a hang or an impossibility
+//! costs only its own row.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::clock;
@@ -7,13 +7,13 @@ use carryline_verification::status::StatusPage;
 use serde::Deserialize;
 
 /// See the module.
-pub static PROBE: Probe = Probe { name: "planted", what: "nothing: it does what its parameters say", start };
+pub static PROBE: Probe = Probe { name: "planted", what: "nothing: it fails as its parameters say", start };
 
-/// What the probe is asked for.
+/// The parameters of the probe.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// What becomes of it.
+    /// `crash`, `hang` or `impossible`; anything else succeeds.
     fate: String,
 }
 

@@ -1,4 +1,4 @@
-//! Probes on the command's side: several worker processes, one figure for each series.
+//! The command's side of probes: runs them in several worker processes and forms a figure for each series.
 
 use super::context::Context;
 use anyhow::Context as _;
@@ -18,22 +18,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::{Duration, Instant};
 
-/// What a probe found.
+/// The results of a probe.
 #[derive(Clone, Debug, Default)]
 pub struct Probed {
-    /// What each round sampled.
+    /// The series that each round samples.
     pub series: Vec<Series>,
-    /// What took no part in the first replicate that ended well, and why.
+    /// The series that the first successful replicate could not measure, with reasons.
     pub unusable: Vec<Unusable>,
-    /// Why there are no figures, or fewer replicates than there should be.
+    /// Why there are no figures, or fewer replicates than requested.
     pub reason: Option<String>,
     /// Ticks per nanosecond.
     pub ticks_per_ns: Option<f64>,
-    /// Ticks per core cycle; `None` where the machine does not tell.
+    /// Ticks per core cycle; `None` if unknown on this machine.
     pub ticks_per_cycle: Option<f64>,
-    /// By replicate, round and series.
+    /// The samples by replicate, round and series.
     samples: Vec<Vec<Vec<f64>>>,
-    /// What each replicate that ended well established besides.
+    /// The facts of each successful replicate.
     facts: Vec<serde_json::Value>,
     twins: Vec<(usize, usize)>,
     name: String,
@@ -42,12 +42,12 @@ pub struct Probed {
 }
 
 impl Context<'_> {
-    /// Runs a probe (see [`carryline_engine::probe`]) within a share (0 to 1) of this experiment's
-    /// time, in as many worker processes as cells get. A worker that crashes, hangs or finds the machine unable
-    /// leaves its reason in [`Probed::reason`].
+    /// Runs a probe (see [`carryline_engine::probe`]) within a share (0 to 1) of this experiment's time, in
+    /// as many worker processes as cells get. If a worker crashes, hangs or reports that the machine cannot
+    /// run the probe, the reason is in [`Probed::reason`].
     ///
     /// # Errors
-    /// When no worker can be started.
+    /// If no worker can be started.
     pub fn probe(&self, name: &str, parameters: &impl Serialize, share: f64) -> Result<Probed, Failure> {
         self.probe_in(name, parameters, share, self.replicates)
     }
@@ -128,7 +128,7 @@ impl Context<'_> {
                 found.samples.push(rounds);
             }
             self.total.borrow_mut().outcome.absorb(outcome);
-            // What went wrong once goes wrong again, and may take as long to find out.
+            // The next replicate would probably fail the same way, and take as long to do so.
             if let Some(why) = reason.or(ended) {
                 found.reason = Some(why);
                 break;
@@ -147,10 +147,10 @@ impl Context<'_> {
 }
 
 impl Probed {
-    /// What each replicate that ended well established besides, as the probe wrote it.
+    /// The facts of each successful replicate.
     ///
     /// # Errors
-    /// Facts of another form than the probe's: a fault of the program.
+    /// If the facts do not have the type `F`, which is a bug.
     pub fn facts<F: DeserializeOwned>(&self) -> Result<Vec<F>, Failure> {
         let read = |facts: &serde_json::Value| {
             F::deserialize(facts).with_context(|| format!("the facts of the probe {}: {facts}", self.name))
@@ -158,7 +158,7 @@ impl Probed {
         Ok(self.facts.iter().map(read).collect::<Result<_, _>>()?)
     }
 
-    /// The same of the first of these replicates.
+    /// The facts of the first successful replicate.
     ///
     /// # Errors
     /// As [`Probed::facts`].
@@ -166,12 +166,13 @@ impl Probed {
         Ok(self.facts()?.into_iter().next())
     }
 
-    /// Why no replicate ended well, if none did.
+    /// The reason if no replicate succeeded.
     pub fn failed(&self) -> Option<&str> {
         self.reason.as_deref().filter(|_| self.facts.is_empty())
     }
 
-    /// The relative difference within which two series tie: from the A/A pairs, if there are any.
+    /// The noise floor: the relative difference up to which two series tie, from the A/A pairs if there are
+    /// any.
     pub fn floor(&self) -> f64 {
         let pair = |(a, b): &(usize, usize)| {
             statistics::paired_ratio(&self.by_series(*a), &self.by_series(*b), self.seed)
@@ -189,7 +190,7 @@ impl Probed {
         self.samples.iter().map(|rounds| rounds.iter().map(sample).collect()).collect()
     }
 
-    /// A series as a figure in its own unit, or the reason why there is none.
+    /// A series as a figure in its own unit, or the reason if there is none.
     pub fn figure(&self, series: &str) -> Result<Figure, String> {
         let reason = || self.reason.clone().unwrap_or_else(|| "nothing was sampled".to_owned());
         if let Some(reason) = self.unusable(series) {
@@ -205,7 +206,7 @@ impl Probed {
             .ok_or_else(reason)
     }
 
-    /// Why what a series begins with takes no part, if the probe said so.
+    /// The reason that the probe gave for not measuring this series, by the beginning of its name.
     fn unusable(&self, series: &str) -> Option<String> {
         let found = self.unusable.iter().find(|unusable| series.starts_with(&unusable.series))?;
         Some(found.reason.clone())
@@ -222,7 +223,7 @@ impl Probed {
     /// A series of ticks in nanoseconds.
     pub fn ns(&self, series: &str) -> Result<Figure, String> {
         let figure = self.figure(series)?;
-        let per_ns = self.ticks_per_ns.ok_or("the clock's rate is not known")?;
+        let per_ns = self.ticks_per_ns.ok_or("the clock's rate is unknown")?;
         Ok(figure.scaled(1.0 / per_ns, Unit::Ns))
     }
 }
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_of_another_form_are_an_error_that_names_probe_and_fault() {
+    fn an_error_in_facts_names_the_probe_and_the_field() {
         let found = |facts| Probed { name: "faults".to_owned(), facts: vec![facts], ..Probed::default() };
         let right = found(serde_json::json!({ "pages": 64 })).first_facts();
         assert_eq!(right.expect("its own"), Some(Facts { pages: 64 }));

@@ -1,4 +1,4 @@
-//! The source documents' experiments, run one after the other: time shared out, figures judged, results kept.
+//! Runs experiments one after the other: divides the time, judges the claims, stores the results.
 
 use crate::context::{Context, Total};
 use crate::{Experiment, Outcome};
@@ -15,41 +15,43 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Worker processes for each figure; for quick ones.
+/// Worker processes per figure.
 const REPLICATES: u32 = 5;
+/// The same with `quick`.
 const QUICK_REPLICATES: u32 = 3;
 
-/// What to run, and how.
+/// The experiments to run, and the settings.
 pub struct Wanted {
     /// The experiments, in order.
     pub experiments: Vec<&'static Experiment>,
-    /// Fewer replicates and less time.
+    /// Use fewer replicates and less time.
     pub quick: bool,
-    /// Time for all of them together.
+    /// The time for all experiments together.
     pub budget: Duration,
     /// The logical CPU to measure on.
     pub cpu: Option<usize>,
-    /// A user-defined chain of buffers, and how many layouts it gets.
+    /// The number of layouts and the buffer lengths of a user-defined chain.
     pub chain: Option<(u32, Vec<u32>)>,
-    /// Whether to keep the results.
+    /// Whether to store the results.
     pub save: bool,
-    /// The store that keeps them, if not the user's own.
+    /// The store to use instead of the user's default.
     pub db: Option<PathBuf>,
-    /// The seed of everything random, if the user gave one.
+    /// The random seed, if the user gave one.
     pub seed: Option<u64>,
-    /// Whether to show no progress.
+    /// Whether to hide the progress.
     pub quiet: bool,
 }
 
-/// What experiments found.
+/// The results of the experiments.
 pub struct Found {
-    /// The claims judged, and all that was measured.
+    /// The judged claims and everything that was measured.
     pub result: RunResult,
-    /// Why not all results are saved, if so.
+    /// The reason if not all results were stored.
     pub trouble: Option<String>,
 }
 
-/// Runs the experiments and judges their claims. What cannot be done becomes a note with the reason.
+/// Runs the experiments and judges their claims. An experiment that cannot run becomes a note with the
+/// reason.
 pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<Found, Failure> {
     let begin = Instant::now();
     let store = match wanted.save {
@@ -98,7 +100,7 @@ pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<Foun
             keeper: &keeper,
             total: &total,
         };
-        context.say("begins");
+        context.say("starting");
         results.push(judge(experiment, (experiment.run)(&context), seed));
     }
     progress.finish();
@@ -114,7 +116,7 @@ pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<Foun
     Ok(Found { result, trouble: keeper.trouble() })
 }
 
-/// Judges what an experiment found; one that could not run has its reason among the notes and in every verdict.
+/// Judges the claims of an experiment. If it could not run, its notes and all its verdicts give the reason.
 fn judge(experiment: &Experiment, found: Result<Outcome, Failure>, seed: u64) -> ExperimentResult {
     let mut outcome = match found {
         Ok(outcome) => outcome,

@@ -1,30 +1,33 @@
-//! The first screen of a run: which machine, how far to trust it, and for each family what to call, where that gains and
-//! where it loses.
+//! The first screen of a run: the machine, how far to trust the run, and for each family what to call, with
+//! its gains and losses.
 //!
-//! One choice is named for each family: the simplest that could not be told from the best in any situation, or else the
-//! simplest of those that lose least over all of them. Simple is what needs nothing new: first what one has, then a
-//! library's plain call, then a call with an intent or a setting, then a technique to write oneself.
+//! One choice is named for each family: the simplest variant that ties with the best in every situation, or
+//! else the simplest of those with the least loss over all situations. Simplicity is the effort of adoption:
+//! first what the program has, then a plain call of a library, then a call with an intent or a setting, then
+//! a technique to implement.
+
+mod choice;
 
 use crate::figure::{baseline, speed};
+use crate::grouping::distinct;
 use crate::labels;
 use crate::recommend::tuning;
 use crate::recommend::{Situation, situations, slower_by};
 use crate::roles::Roles;
 use crate::table::{Style, bold};
-use crate::text::{enumerate, safe, wrap};
+use crate::text::{safe, wrap};
 use crate::units::{percent_fine, times};
 use carryline_conditions::{Condition, Dependence};
 use carryline_machine::environment::Environment;
 use carryline_results::{Cell, RunResult, Status};
-use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Role, find};
 use carryline_warnings::trust::{Trust, condensed, median_floor, trust};
 
-/// The most lines that the screen has.
+/// The maximum number of lines of the screen.
 pub const MOST_LINES: usize = 24;
-/// The screen's widest line: longer ones are hard to read.
+/// The maximum width of the screen; longer lines are hard to read.
 const MOST_COLUMNS: u16 = 100;
-/// A loss of less is not worth a line, whatever the noise.
+/// Smaller losses are not reported, whatever the noise.
 const LEAST_LOSS: f64 = 0.01;
 
 /// The first screen of a run.
@@ -36,50 +39,46 @@ pub struct Advice {
     pub run_id: Option<i64>,
     /// How far to trust the run.
     pub trust: Trust,
-    /// The noise floor: of the median situation, and the largest with its situation.
+    /// The median noise floor of the situations, and the largest with its situation.
     pub floor: Option<(f64, f64, String)>,
-    /// How many warnings there are to print.
+    /// The number of warnings.
     pub warnings: usize,
-    /// What to call, by family.
+    /// The choice for each family.
     pub choices: Vec<Choice>,
-    /// By how much another setting of the C library gains, and where.
+    /// The largest gain by other thresholds of the C library, and where.
     pub c_library: Option<(f64, String)>,
-    /// How many situations were measured.
+    /// The number of situations measured.
     pub situations: usize,
 }
 
-/// What to call for a family's job.
+/// The choice for a family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Whose job.
+    /// The family.
     pub family: Family,
     /// The variant.
     pub variant: String,
-    /// What a program writes to get it, or the variant's name.
+    /// The call that a program makes, or the variant's name.
     pub call: String,
-    /// In how many situations it was measured.
+    /// The number of situations in which it was measured.
     pub measured: usize,
-    /// What its ratios are to.
+    /// The baselines of its ratios.
     pub baselines: Vec<String>,
-    /// Where it is faster than what one has, by how much: the largest gain first.
+    /// Speed relative to the baseline where it is faster, and where; the largest gain first.
     pub gains: Vec<(f64, String)>,
-    /// Where no difference to what one has was found.
+    /// Where it ties with the baseline.
     pub same: Vec<String>,
-    /// Where something is faster: by what part it takes longer, than which, where; the largest loss first.
+    /// Where another variant is faster: relative extra time, the faster variant, and where; the largest loss
+    /// first.
     pub losses: Vec<(f64, String, String)>,
 }
 
-/// Draws the conclusions from a run.
+/// Derives the advice from a run.
 #[must_use]
 pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
-    let mut families: Vec<Family> = vec![];
-    for cell in &run.cells {
-        if !families.contains(&cell.family) {
-            families.push(cell.family);
-        }
-    }
+    let families = distinct(run.cells.iter().map(|cell| cell.family)).into_iter();
     let by_family: Vec<(Family, Vec<Situation<'_>>)> =
-        families.into_iter().map(|family| (family, situations(run, family))).collect();
+        families.map(|family| (family, situations(run, family))).collect();
     let largest = run.noise_floor.as_ref().and_then(|floor| {
         let largest = floor.by_situation.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((median_floor(run)?, largest.1, safe(&largest.0)))
@@ -101,7 +100,7 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
     }
 }
 
-/// The machine in words, and what variables told the library there: `AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM),
+/// The machine, with the library's environment variables: `AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM),
 /// glibc 2.36`.
 #[must_use]
 pub fn machine(run: &RunResult) -> String {
@@ -111,7 +110,7 @@ pub fn machine(run: &RunResult) -> String {
             .is_some_and(|cpu| cpu.contains_key("vendor") && !cpu.contains_key("brand"));
         return match is_redacted {
             true => "a machine whose description was left out".to_owned(),
-            false => "a machine that another version of this program described".to_owned(),
+            false => "a machine described by another version of this program".to_owned(),
         };
     };
     let cpu = &here.cpu;
@@ -129,13 +128,13 @@ pub fn machine(run: &RunResult) -> String {
     }
     if let Some(tuning) = &here.tuning {
         parts.extend(tuning.forced.as_ref().map(|kernel| format!("CARRYLINE_FORCE={kernel}")));
-        // Each CPU has its own built-in profile: it need not be named.
+        // The built-in profile follows from the CPU.
         parts.extend((!tuning.profile.ends_with("built in")).then(|| format!("profile {}", tuning.profile)));
     }
     safe(&parts.join(", "))
 }
 
-/// How much a program has to take on to use a variant: less is simpler.
+/// The effort of adopting a variant in a program; less is simpler.
 pub(crate) fn effort(family: Family, name: &str, roles: &Roles) -> u32 {
     let Some(variant) = find(family, name) else { return 4 };
     match variant.role {
@@ -150,15 +149,11 @@ pub(crate) fn effort(family: Family, name: &str, roles: &Roles) -> u32 {
 }
 
 fn choice(family: Family, all: &[Situation<'_>], roles: &Roles, tolerance: f64) -> Option<Choice> {
-    let mut names: Vec<&str> = vec![];
-    for cell in all.iter().flat_map(|situation| &situation.cells).filter(|cell| cell.rank.is_some()) {
-        if !names.contains(&cell.variant.as_str()) {
-            names.push(&cell.variant);
-        }
-    }
+    let ranked = all.iter().flat_map(|situation| &situation.cells).filter(|cell| cell.rank.is_some());
+    let names = distinct(ranked.map(|cell| cell.variant.as_str()));
     let count = |name: &str| all.iter().filter(|situation| measured(situation, name).is_some()).count();
     let most = names.iter().map(|name| count(name)).max()?;
-    // By how much it takes longer than the best, over all situations: the mean of the logarithms.
+    // The mean logarithm of the time relative to the best, over all situations.
     let regret = |name: &str| -> f64 {
         let losses = all.iter().filter_map(|situation| loss(situation, measured(situation, name)?));
         losses.map(|(by, _)| by.ln_1p()).sum::<f64>() / most as f64
@@ -166,7 +161,7 @@ fn choice(family: Family, all: &[Situation<'_>], roles: &Roles, tolerance: f64) 
     let entered: Vec<(&str, f64)> =
         names.into_iter().filter(|name| count(name) == most).map(|name| (name, regret(name))).collect();
     let least = entered.iter().map(|(_, regret)| *regret).fold(f64::INFINITY, f64::min);
-    // What is never beaten needs no tolerance.
+    // A variant that is never beaten needs no tolerance.
     let bound = if least == 0.0 { 0.0 } else { least + tolerance };
     let (name, _) = entered.into_iter().filter(|(_, regret)| *regret <= bound).min_by(|a, b| {
         effort(family, a.0, roles).cmp(&effort(family, b.0, roles)).then(a.1.total_cmp(&b.1))
@@ -208,7 +203,7 @@ fn measured<'a>(situation: &Situation<'a>, name: &str) -> Option<&'a Cell> {
     situation.cells.iter().copied().find(|cell| cell.variant == name && cell.status == Status::Ok)
 }
 
-/// By what part it takes longer than the leader, if it could be told from it, and the leader.
+/// The extra time relative to the fastest variant, and that variant; `None` if they tie.
 fn loss(situation: &Situation<'_>, own: &Cell) -> Option<(f64, String)> {
     let leader = situation.first();
     if own.rank.is_none_or(|rank| rank == 1) {
@@ -217,7 +212,7 @@ fn loss(situation: &Situation<'_>, own: &Cell) -> Option<(f64, String)> {
     slower_by(own, leader).map(|by| (by.max(0.0), safe(&leader.variant)))
 }
 
-/// A condition in as few words as it has fields that are not the plainest: `4 KiB`, `fleet:memcpy-A, random offsets`.
+/// A condition without its default fields: `4 KiB`, `fleet:memcpy-A, random offsets`.
 fn place(situation: &Situation<'_>) -> String {
     let condition = &situation.first().condition;
     let plain = labels::fields(&Condition::plain(0));
@@ -237,11 +232,11 @@ fn place(situation: &Situation<'_>) -> String {
     safe(&words.join(", "))
 }
 
-/// A line, and how much it matters that it is there: the greater goes first where there is no room.
+/// A line, and its priority: 0 always stays; the highest number is dropped first if there is no room.
 pub(crate) type Line = (u32, String);
 
 impl Advice {
-    /// The screen: at most [`MOST_LINES`] lines; with what may be asked for next where the run is stored.
+    /// The screen, of at most [`MOST_LINES`] lines.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let width = style.width.unwrap_or(MOST_COLUMNS).clamp(40, MOST_COLUMNS);
@@ -277,7 +272,7 @@ impl Advice {
         out
     }
 
-    /// What another setting of the C library gains.
+    /// The gain by other thresholds of the C library.
     #[must_use]
     pub fn c_library_line(&self) -> Option<String> {
         let (by, place) = self.c_library.as_ref()?;
@@ -285,7 +280,7 @@ impl Advice {
         Some(format!("your libc: {times} as fast with other thresholds at {place}: carryline tune --libc"))
     }
 
-    /// The grade with its reason, the noise floor, and how many warnings there are.
+    /// The grade of trust with its reason, the noise floor, and the number of warnings.
     #[must_use]
     pub fn trust_line(&self) -> String {
         let reason = self.trust.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -306,7 +301,7 @@ impl Advice {
     }
 }
 
-/// The lines, without those that matter least until they are few enough.
+/// Drops the lines with the highest numbers until at most `most` are left.
 fn fitting(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
     while lines.len() > most {
         let Some(order) = lines.iter().map(|(order, _)| *order).max().filter(|order| *order > 0) else {
@@ -316,106 +311,6 @@ fn fitting(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
         lines.remove(at);
     }
     lines
-}
-
-impl Choice {
-    /// True for a baseline that needs no setting.
-    fn is_what_one_has(&self) -> bool {
-        let needs_setting = find(self.family, &self.variant)
-            .is_some_and(|variant| variant.thresholds() == Some(Thresholds::Raised));
-        self.baselines.contains(&self.variant) && !needs_setting
-    }
-
-    /// What to write: `zero: call carryline::zero (carryline)`.
-    pub(crate) fn headline(&self) -> String {
-        let own = match find(self.family, &self.variant).and_then(|variant| variant.call) {
-            _ if self.is_what_one_has() => "keep",
-            Some(_) => "call",
-            None => "use",
-        };
-        let name = if self.call == self.variant { String::new() } else { format!(" ({})", self.variant) };
-        format!("{}: {own} {}{name}", self.family, self.call)
-    }
-
-    /// What ratios are to: of a function of the C library, the better of its two rows.
-    fn compared(&self) -> String {
-        let raised = |name: &String| {
-            let variant = find(self.family, name)?;
-            let other = variant.with_other_thresholds()?;
-            (variant.thresholds() == Some(Thresholds::Raised)).then_some(other.name)
-        };
-        match self.baselines.as_slice() {
-            [one, other] if raised(other) == Some(one) => format!("the better {one}"),
-            [one, other] if raised(one) == Some(other) => format!("the better {other}"),
-            several => enumerate(several).replace(" and ", " or "),
-        }
-    }
-
-    /// Where it gains, where it does not, where it loses: a line each, where possible, of that many columns.
-    pub(crate) fn sentences(&self, width: usize) -> Vec<Line> {
-        let mut lines = vec![];
-        let baselines = self.compared();
-        let in_all = |count: usize| match (count, self.measured) {
-            (1, 1) => "in the one situation".to_owned(),
-            (2, 2) => "in both situations".to_owned(),
-            (count, all) if count == all => format!("in all {all} situations"),
-            (count, all) => format!("in {count} of {all} situations"),
-        };
-        match (self.gains.first(), self.gains.last()) {
-            (Some((most, at)), Some((least, _))) => {
-                let range = match times(*least) == times(*most) {
-                    true => times(*most),
-                    false => format!("{} to {}", times(*least), times(*most)),
-                };
-                let same = match self.same.len() {
-                    0 => String::new(),
-                    same => format!(", the same in {same}"),
-                };
-                let place = match self.gains.len() {
-                    1 => format!("at {at}"),
-                    gains => in_all(gains),
-                };
-                lines.push((0, format!("{range} as fast as {baselines} {place}{same}")));
-                if self.gains.len() > 1 {
-                    let words = self.gains.iter().map(|(by, at)| format!("{} at {at}", times(*by)));
-                    lines.push((3, listed("most: ", words.collect(), width)));
-                }
-            }
-            _ if !self.same.is_empty() && !self.baselines.contains(&self.variant) => {
-                lines.push((0, format!("no different from {baselines} {}", in_all(self.same.len()))));
-            }
-            _ => {}
-        }
-        if self.losses.is_empty() {
-            let anywhere = if self.measured > 1 { " anywhere" } else { "" };
-            lines.push((1, format!("nothing measured is faster{anywhere}")));
-        } else {
-            let words = self.losses.iter().map(|(by, to, at)| {
-                let longer = if *by < 1.0 { percent_fine(*by) } else { times(1.0 + by) };
-                format!("{longer} to {to} at {at}")
-            });
-            let prefix = match self.losses.len() {
-                1 => "loses ".to_owned(),
-                count => format!("loses in {count} of {}: ", self.measured),
-            };
-            lines.push((0, listed(&prefix, words.collect(), width)));
-        }
-        lines
-    }
-}
-
-/// As many of the items as fit in a line of that width, at least one.
-fn listed(prefix: &str, items: Vec<String>, width: usize) -> String {
-    let mut line = format!("{prefix}{}", items[0]);
-    for item in &items[1..] {
-        // Two columns of indentation.
-        if line.chars().count() + 2 + item.chars().count() + 2 > width {
-            break;
-        }
-        line.push_str("; ");
-        line.push_str(item);
-    }
-    line
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! Charts for the page, as inline SVG: curves below the machine's limits.
+//! Charts for the page as inline SVG: curves with the machine's limits.
 //!
-//! Positions are percentages and text has the page's own size, so a chart fits a phone without its words
-//! shrinking, and colours come from the page's style sheet, so that it follows light and dark. That is why it is
-//! written out here and not drawn by a plotting library, which fixes sizes and colours.
+//! Positions are percentages and text has the page's own size, so that charts fit a phone without shrinking
+//! their text; colours come from the page's style sheet, so that they follow light and dark mode. Plotting
+//! libraries fix sizes and colours, so none is used.
 
 use crate::curve::{Axis, RateCurve, letter};
 use crate::units::{byte_size, number};
 use maud::{Markup, html};
 
-/// Two labels of limits are at least this share of the height apart.
+/// The minimum distance between labels of limits, as a share of the height.
 const LABELS_APART: f64 = 0.07;
 
-/// A share of the chart's width or height.
+/// A share of the chart's width or height as a percentage.
 fn part(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
-/// A curve with axes and the limits as lines, and its legend below it.
+/// A curve with axes, limits and legend.
 #[must_use]
 pub fn curve(rates: &RateCurve) -> Markup {
     let curve = &rates.curve;
@@ -60,7 +60,7 @@ pub fn curve(rates: &RateCurve) -> Markup {
                                 title { (series.name) ", " (byte_size(point.0)) ": " (number(point.1)) }
                             }
                         }
-                        // Letters besides colours, for those who cannot tell colours apart and for grey paper.
+                        // Letters too, for readers who cannot tell the colours apart and for prints in grey.
                         @if let Some(point) = series.points.iter().cycle().nth(index) {
                             @let (x, y) = at(point);
                             text x=(x) y=(y) dx="5" dy="-5" { (letter(index)) }
@@ -78,8 +78,8 @@ pub fn curve(rates: &RateCurve) -> Markup {
     }
 }
 
-/// The limits from the greatest down, each with the share of the height at which its label stands: at its line, or lower
-/// where the label before is too near.
+/// The limits in descending order, each with the position of its label as a share of the height: at its line,
+/// or below the previous label if they would overlap.
 fn labels(limits: &[(String, f64)], y: Axis) -> Vec<(&str, f64, f64)> {
     let mut sorted: Vec<(&str, f64)> = limits.iter().map(|(level, rate)| (level.as_str(), *rate)).collect();
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_near_limits_do_not_cover_each_other() {
+    fn labels_of_close_limits_do_not_overlap() {
         let limits =
             [("L2", 99.0), ("L1", 100.0), ("memory", 1.0)].map(|(name, rate)| (name.to_owned(), rate));
         let y = Axis::over([1.0, 100.0].into_iter(), true);

@@ -1,4 +1,4 @@
-//! What `carryline compare` says: what became slower, what faster, and how much of the rest is known.
+//! The text of `carryline compare`: what became slower or faster, and how reliable that is.
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
@@ -6,26 +6,29 @@ use crate::units::{number_with, percent_fine, times};
 use carryline_results::comparison::{ComparedCell, Comparison, Noise, Pairing, RATE, SAME_WITHIN, Verdict};
 use carryline_statistics::Ratio;
 
-/// Rows of a verdict that are shown where not all are wanted.
+/// The maximum number of rows per verdict, unless all are requested.
 const SHOWN: usize = 12;
+
+/// The meaning of the ratios in JSON.
+pub const RATIO_OF: &str = "gross time of a call divided by that in the base; above 1 is slower";
 
 /// A comparison with the names of its runs.
 #[derive(Debug)]
 pub struct Shown<'a> {
-    /// The base, in words.
+    /// The name of the base.
     pub base: &'a str,
-    /// The other run, in words.
+    /// The name of the other run.
     pub other: &'a str,
-    /// In what the two differ although they were compared, and what is new; sentences.
+    /// Sentences about differences between the runs that were allowed, and about new versions.
     pub remarks: &'a [String],
-    /// What was found.
+    /// The comparison.
     pub comparison: &'a Comparison,
-    /// Whether every cell is shown.
+    /// Whether to show every cell.
     pub full: bool,
 }
 
 impl Shown<'_> {
-    /// One thought per line.
+    /// The comparison as text, with one statement per line.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let Comparison { cells, .. } = self.comparison;
@@ -50,19 +53,19 @@ impl Shown<'_> {
         }
         out.push_str(&wrap(&self.counts(), style.width, 2));
         out.push('\n');
-        for line in self.how() {
+        for line in self.reliability() {
             out.push_str(&wrap(&line, style.width, 2));
             out.push('\n');
         }
         if cells.is_empty() {
             return out;
         }
-        out.push_str(&wrap(&self.over_all(), style.width, 2));
+        out.push_str(&wrap(&self.overall(), style.width, 2));
         out.push('\n');
         out
     }
 
-    /// The cells to show: what is slower, the worst first, then what is faster, then the rest if wanted.
+    /// The cells to show: slower ones, the worst first, then faster ones, then the others if requested.
     fn shown(&self) -> Vec<&ComparedCell> {
         let distance = |cell: &&ComparedCell| cell.ratio.map_or(0.0, |ratio| -ratio.median.ln().abs());
         let mut rows: Vec<&ComparedCell> = Vec::new();
@@ -84,7 +87,7 @@ impl Shown<'_> {
         let (same, unknown) = (count(Verdict::Same), count(Verdict::Unknown));
         let missing = self.comparison.with(Verdict::Unknown).filter(|cell| cell.ratio.is_none()).count();
         let mut text = format!(
-            "{} cells: {} slower, {} faster, {same} same (within {}), {unknown} cannot be told",
+            "{} cells: {} slower, {} faster, {same} same (within {}), {unknown} unknown",
             self.comparison.cells.len(),
             count(Verdict::Slower),
             count(Verdict::Faster),
@@ -103,53 +106,53 @@ impl Shown<'_> {
         text
     }
 
-    /// How the figures came about.
-    fn how(&self) -> Vec<String> {
+    /// How the runs are compared, the noise between them, and the false discovery rate.
+    fn reliability(&self) -> Vec<String> {
         let between = &self.comparison.between_runs;
         let (core, beyond) = (between.core_caches, between.beyond);
         let mut lines = match (self.comparison.pairing, between.controls) {
-            (Pairing::Identical, _) => return vec!["the two are the same run".to_owned()],
-            (Pairing::Replicates, _) => vec!["the two were measured in turn, process by process".to_owned()],
+            (Pairing::Identical, _) => return vec!["both are the same run".to_owned()],
+            (Pairing::Replicates, _) => {
+                vec!["the two were measured alternately, process by process".to_owned()]
+            }
             (Pairing::None, 0) => vec![format!(
-                "runs of one program are assumed to differ by {}, which the intervals include: no rows tell that cannot have \
-                 changed",
+                "noise between runs: assumed to be {}, for lack of rows that cannot have changed; included in \
+                 the intervals",
                 percent_fine(core.spread)
             )],
             (Pairing::None, rows) => vec![format!(
-                "by {rows} rows that cannot have changed, runs of one program differ here by {} in a core's caches and {} \
-                 beyond, which the intervals include",
+                "noise between runs: {} within a core's caches, {} beyond, from {rows} rows that cannot have \
+                 changed; included in the intervals",
                 percent_fine(core.spread),
                 percent_fine(beyond.spread)
             )],
         };
         if between.controls > 0 {
-            let moved = format!("{} in a core's caches and {} beyond", ratio(core), ratio(beyond));
-            let fate = match (core.taken_off, beyond.taken_off) {
-                (true, true) => "taken off all ratios",
-                (false, false) => {
-                    "too much for a clock or a busy hour, so it is in the ratios: the machine changed"
-                }
-                _ => "taken off where it is below 10 %; beyond that the machine changed",
+            let shift = format!("{} within a core's caches and {} beyond", ratio(core), ratio(beyond));
+            let correction = match (core.taken_off, beyond.taken_off) {
+                (true, true) => "removed from all ratios",
+                (false, false) => "too much for clock drift or load, so the machine has changed; not removed",
+                _ => "removed where it is below 10 %; elsewhere the machine has changed",
             };
-            lines.push(format!("those rows took {moved} of their time before: {fate}"));
+            lines.push(format!("these rows took {shift} of their time in the base: {correction}"));
         }
-        lines
-            .push(format!("of the cells called slower or faster {} may be so by chance", percent_fine(RATE)));
+        let rate = percent_fine(RATE);
+        lines.push(format!("up to {rate} of the cells called slower or faster may be so by chance"));
         lines
     }
 
-    fn over_all(&self) -> String {
+    fn overall(&self) -> String {
         let verdict = match self.comparison.verdict {
-            Verdict::Slower => "slower (a loss anywhere is a loss)",
+            Verdict::Slower => "slower (a loss in any cell counts)",
             Verdict::Faster => "faster, and nowhere slower",
             Verdict::Same => "the same",
-            Verdict::Unknown => "cannot be told",
+            Verdict::Unknown => "unknown",
         };
         let mean = self.comparison.ratio.map_or_else(String::new, |ratio| {
             let (median, interval) = speed(&ratio);
-            format!("; in the geometric mean {median} as fast {interval}")
+            format!("; geometric mean {median} as fast {interval}")
         });
-        format!("over all: {verdict}{mean}")
+        format!("overall: {verdict}{mean}")
     }
 }
 
@@ -190,7 +193,7 @@ fn ratio(noise: Noise) -> String {
     percent_fine(noise.controls_ratio)
 }
 
-/// A ratio of times as one of speeds, as rankings have it, with its interval: below 1 is slower.
+/// Converts a ratio of times and its interval to speeds, as in rankings: below 1 is slower.
 fn speed(ratio: &Ratio) -> (String, String) {
     let decimals = |value: f64| number_with(value, if value < 1.995 { 3 } else { 2 });
     let interval = format!("[{}, {}]", decimals(1.0 / ratio.high), decimals(1.0 / ratio.low));
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_losses_come_first_and_the_rest_is_counted() {
+    fn losses_come_first_and_hidden_cells_are_counted() {
         let comparison = comparison();
         let remarks = ["carryline 0.1.0 -> 0.2.0".to_owned()];
         let shown = Shown {

@@ -1,13 +1,14 @@
-//! A curve: a figure against size, for several variants at once.
+//! Curves: a figure against size, for several variants.
 //!
-//! For fixed sizes that differ in nothing else a curve says more than a table. The horizontal axis is
-//! logarithmic; so is the vertical one for times, which span decades too, while rates begin at zero. In the terminal lines
-//! are drawn with braille dots, or with points and letters where only ASCII can be printed; each variant's measured
-//! points carry its letter. The page draws rates against the machine's limits, both axes logarithmic.
+//! For fixed sizes under one condition, a curve shows more than a table. The horizontal axis is logarithmic;
+//! the vertical axis too for times, which span decades, while rates begin at zero. In the terminal, lines are
+//! drawn with braille dots, or with points if only ASCII can be printed; letters mark the measured points of
+//! each variant. The page draws rates with the machine's limits, on logarithmic axes.
 
 mod canvas;
 
 use crate::figure::Scale;
+use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::roles::Roles;
 use crate::table::{Style, bold};
@@ -18,40 +19,40 @@ use carryline_conditions::Condition;
 use carryline_results::{Cell, RunResult, Status, limits};
 use carryline_variants::Family;
 
-/// What lines are drawn with.
+/// The characters that lines are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glyphs {
-    /// Braille: two by four dots to a character.
+    /// Braille: two by four dots per character.
     Braille,
-    /// One point to a character.
+    /// One point per character.
     Ascii,
 }
 
-/// Figures against size, under one condition but for the size.
+/// Figures against size under one condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Family, dependence and everything else that is fixed.
+    /// Family, dependence and the fixed fields of the condition.
     pub title: String,
-    /// The name of the unit, with what it counts.
+    /// The unit, with its basis.
     pub unit: String,
     /// True if the vertical axis is logarithmic.
     pub log_y: bool,
-    /// One for each variant, at most [`MOST_SERIES`].
+    /// A series for each variant, at most [`MOST_SERIES`].
     pub series: Vec<Series>,
 }
 
-/// A curve of rates, and what the machine allows at each of its levels.
+/// A curve of rates, with the machine's limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateCurve {
-    /// Whose job.
+    /// The family.
     pub family: Family,
     /// The rates.
     pub curve: Curve,
-    /// The name of a level and its rate.
+    /// The limits: name of the level and rate.
     pub limits: Vec<(String, f64)>,
 }
 
-/// One variant's points.
+/// The points of a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The variant's name.
@@ -60,13 +61,13 @@ pub struct Series {
     pub points: Vec<(u64, f64)>,
 }
 
-/// More lines than this cannot be told apart.
+/// The maximum number of series that can be told apart.
 pub const MOST_SERIES: usize = 6;
 
 const FEWEST_SIZES: usize = 3;
 
-/// The curves of a run: one for each set of at least three fixed sizes that differ in nothing else. Where there
-/// are more variants than lines, this project's own and the baseline are kept, then those that win most.
+/// The curves of a run: one for each condition with at least three fixed sizes. If there are more than
+/// [`MOST_SERIES`] variants, this project's own and the baseline are kept, then those that win most often.
 #[must_use]
 pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
     let groups = groups(run).into_iter();
@@ -75,8 +76,8 @@ pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
             let scale = Scale::of(run, unit, cells.iter().copied());
             let log_y = !unit.is_rate();
             let figure = |cell: &Cell| {
-                // Gross in either case: the net of a small call may be zero, which no logarithm has.
-                let figure = if log_y { scale.beside(cell) } else { scale.headline(cell) };
+                // Always gross: the net time of a small call may be zero, which has no logarithm.
+                let figure = if log_y { scale.secondary(cell) } else { scale.headline(cell) };
                 figure.map(|figure| figure.value)
             };
             let unit = format!("gross {}", scale.unit_name());
@@ -85,7 +86,7 @@ pub fn curves(run: &RunResult, unit: Unit, roles: &Roles) -> Vec<Curve> {
         .collect()
 }
 
-/// The same curves as bytes per core cycle, or per tick where the run does not know its cycles, with the limits.
+/// The same curves in bytes per core cycle, or per tick if cycles are unknown, with the limits.
 #[must_use]
 pub fn rate_curves(run: &RunResult, roles: &Roles) -> Vec<RateCurve> {
     let of_group = |((family, condition), cells): (_, Vec<&Cell>)| {
@@ -105,34 +106,24 @@ pub fn rate_curves(run: &RunResult, roles: &Roles) -> Vec<RateCurve> {
     groups(run).into_iter().filter_map(of_group).collect()
 }
 
-/// The measured cells of fixed sizes, by family and what else they hold fixed, where there are enough sizes.
+/// The measured cells with fixed sizes, grouped by family and the rest of the condition; only groups with
+/// enough sizes.
 fn groups(run: &RunResult) -> Vec<((Family, Condition), Vec<&Cell>)> {
     let sizeless = |cell: &Cell| {
         let plain = Condition::plain(1).sizes;
         (cell.family, Condition { sizes: plain, ..cell.condition.clone() })
     };
-    let mut groups: Vec<((Family, Condition), Vec<&Cell>)> = vec![];
-    for cell in &run.cells {
-        if cell.status != Status::Ok || labels::fixed_size(&cell.condition).is_none_or(|size| size == 0) {
-            continue;
-        }
-        let key = sizeless(cell);
-        match groups.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, cells)) => cells.push(cell),
-            None => groups.push((key, vec![cell])),
-        }
-    }
-    groups.retain(|(_, cells)| {
-        let mut sizes: Vec<u64> =
-            cells.iter().filter_map(|cell| labels::fixed_size(&cell.condition)).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes.len() >= FEWEST_SIZES
-    });
-    groups
+    let size = |cell: &Cell| labels::fixed_size(&cell.condition);
+    let measured = run.cells.iter().filter(|cell| cell.status == Status::Ok && size(cell) > Some(0));
+    let keyed = measured.map(|cell| (sizeless(cell), cell));
+    grouped(keyed, |(one, _), (other, _)| one == other)
+        .into_iter()
+        .filter(|cells| distinct(cells.iter().map(|(_, cell)| size(cell))).len() >= FEWEST_SIZES)
+        .map(|cells| (cells[0].0.clone(), cells.into_iter().map(|(_, cell)| cell).collect()))
+        .collect()
 }
 
-/// What a curve shows of each cell.
+/// The figures that a curve shows.
 struct Drawn<'a> {
     figure: &'a dyn Fn(&Cell) -> Option<f64>,
     unit: String,
@@ -146,12 +137,7 @@ fn curve(
     cells: &[&Cell],
     Drawn { figure, unit, log_y }: Drawn<'_>,
 ) -> Option<Curve> {
-    let mut names: Vec<&str> = vec![];
-    for cell in cells {
-        if !names.contains(&cell.variant.as_str()) {
-            names.push(&cell.variant);
-        }
-    }
+    let mut names = distinct(cells.iter().map(|cell| cell.variant.as_str()));
     let wins = |name: &str| cells.iter().filter(|c| c.variant == name && c.rank == Some(1)).count();
     let compared = |name: &str| cells.iter().any(|cell| cell.baseline.as_deref() == Some(name));
     let singled = |name: &str| {
@@ -177,7 +163,7 @@ fn curve(
     (!series.is_empty()).then(|| Curve { title: safe(&title), unit, log_y, series })
 }
 
-/// Where a value lies on an axis, 0 to 1.
+/// An axis that maps values to 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
     low: f64,
@@ -186,11 +172,11 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// One that holds all the values; it begins at the least of them if it is logarithmic, else at zero.
+    /// An axis for the values; a logarithmic one begins at the least value, a linear one at zero.
     pub(crate) fn over(values: impl Iterator<Item = f64> + Clone, log: bool) -> Axis {
         let high = values.clone().fold(f64::MIN_POSITIVE, f64::max);
         let low = if log { values.fold(high, f64::min) } else { 0.0 };
-        // A single value gets room on both sides.
+        // A single value gets space on both sides.
         if low < high { Axis { low, high, log } } else { Axis { low: low / 2.0, high: high * 2.0, log } }
     }
 
@@ -205,7 +191,7 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
-    /// The value at a share of the axis.
+    /// The value at a position on the axis.
     #[must_use]
     pub fn value(&self, share: f64) -> f64 {
         if self.log {
@@ -217,19 +203,19 @@ impl Axis {
 }
 
 impl Curve {
-    /// The axis of sizes.
+    /// The horizontal axis.
     #[must_use]
     pub fn x_axis(&self) -> Axis {
         Axis::over(self.series.iter().flat_map(|series| &series.points).map(|(size, _)| *size as f64), true)
     }
 
-    /// The axis of figures.
+    /// The vertical axis.
     #[must_use]
     pub fn y_axis(&self) -> Axis {
         Axis::over(self.series.iter().flat_map(|series| &series.points).map(|(_, value)| *value), self.log_y)
     }
 
-    /// Every size that a series has, ascending.
+    /// All sizes in ascending order.
     #[must_use]
     pub fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.series.iter().flat_map(|s| &s.points).map(|(size, _)| *size).collect();
@@ -238,8 +224,8 @@ impl Curve {
         sizes
     }
 
-    /// The plot with its title, axes and legend, as wide as the style says (80 columns without), `height` lines
-    /// high without them.
+    /// The plot with title, axes and legend; as wide as the style (80 columns by default), with a plot area
+    /// of `height` lines.
     #[must_use]
     pub fn to_text(&self, style: Style, glyphs: Glyphs, height: u16) -> String {
         const MARGIN: usize = 9;
@@ -274,7 +260,7 @@ impl Curve {
         out
     }
 
-    /// The sizes below the axis, as many as have room.
+    /// The labels below the axis, as many as fit.
     fn size_labels(&self, x: Axis, width: usize, margin: usize) -> String {
         let mut line = " ".repeat(margin);
         let mut used = 0;
@@ -358,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_only_when_asked_and_without_moving_anything() {
+    fn colour_is_optional_and_moves_nothing() {
         let curve = one(Unit::Ticks);
         let coloured = curve.to_text(Style { colour: true, ..NARROW }, Glyphs::Braille, 12);
         let mut bare = String::new();
@@ -386,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_lines_than_can_be_told_apart_and_ours_among_them() {
+    fn the_number_of_series_is_limited_and_includes_ours() {
         let mut run = fixture::empty();
         for size in [64, 128, 256] {
             let names = (0..9).map(|n| format!("v{n}")).chain(["carryline".to_owned()]);

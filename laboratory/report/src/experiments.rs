@@ -1,4 +1,4 @@
-//! The source documents' experiments as people read them: published beside measured, and each claim with its verdict.
+//! The experiments of the source documents as text: tables, and each claim with its verdict.
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
@@ -6,10 +6,10 @@ use crate::units::{byte_size, number, number_with};
 use carryline_results::claims::{ClaimResult, ClaimVerdict, Datum, ExperimentResult, TableResult, Unit};
 use carryline_results::sources::{self, Source};
 
-/// Width of the table of claims without a terminal.
+/// The width of the table of claims without a terminal.
 const CLAIMS_WIDTH: u16 = 150;
 
-/// All experiments, then one table of all claims.
+/// All experiments, followed by a table of all claims.
 #[must_use]
 pub fn experiments_text(experiments: &[ExperimentResult], style: Style) -> String {
     let mut text = String::new();
@@ -41,7 +41,7 @@ pub fn experiments_text(experiments: &[ExperimentResult], style: Style) -> Strin
     text
 }
 
-/// One table of all claims, the sentence that says why for each, and how many of each verdict there are.
+/// A table of all claims, a sentence for each with the reason, and the number of each verdict.
 #[must_use]
 pub fn claims_text(experiments: &[ExperimentResult], style: Style) -> String {
     let claims: Vec<&ClaimResult> = experiments.iter().flat_map(|experiment| &experiment.claims).collect();
@@ -85,11 +85,11 @@ fn sources_text(experiments: &[ExperimentResult], style: Style) -> String {
         text.push_str(&wrap(&format!("{}: {}", source.id, source.citation()), style.width, 4));
         text.push('\n');
     }
-    text.push_str(&format!("'carryline explain {}' says what became of it.\n", first.id));
+    text.push_str(&format!("See 'carryline explain {}' for what happened since.\n", first.id));
     text
 }
 
-/// The documents that the experiments and their claims name, in the order of the list.
+/// The documents cited by the experiments and their claims, in the order of [`sources::SOURCES`].
 pub(crate) fn cited(experiments: &[ExperimentResult]) -> Vec<&'static Source> {
     let names = |source: &Source| {
         let in_list = |list: &str| list.split(", ").any(|id| id == source.id);
@@ -109,7 +109,7 @@ const fn emphasis(verdict: ClaimVerdict) -> Emphasis {
     }
 }
 
-/// `41 claims: 20 hold, 9 fail, ...`
+/// The number of each verdict: `41 claims: holds 20, fails 9, ...`
 pub(crate) fn counts<'a>(claims: impl Iterator<Item = &'a ClaimResult>) -> String {
     let verdicts: Vec<ClaimVerdict> = claims.map(|claim| claim.verdict).collect();
     let of = |verdict: ClaimVerdict| {
@@ -143,7 +143,7 @@ fn table_text(result: &TableResult, style: Style) -> String {
     format!("{}\n{}", bold(&safe(&result.title), style), table.render(style))
 }
 
-/// A column's name over several lines, no wider than the figures.
+/// Breaks a column's name into lines about as wide as the figures.
 fn in_lines(name: &str) -> String {
     const WIDE: usize = 11;
     let mut lines: Vec<String> = Vec::new();
@@ -161,7 +161,7 @@ fn in_lines(name: &str) -> String {
 
 pub(crate) fn datum_text(datum: &Datum, unit: &str) -> String {
     match datum {
-        // A size, exact; everything else to three digits.
+        // Sizes are exact; other numbers have three digits.
         Datum::Number(value) if unit == Unit::Bytes.word() && *value >= 0.0 => byte_size(*value as u64),
         Datum::Number(value) | Datum::Figure { value, .. } => number(*value),
         Datum::Text(text) => safe(text),
@@ -175,11 +175,11 @@ mod tests {
     use crate::fixture::experiment;
 
     #[test]
-    fn published_stands_beside_measured_and_every_claim_has_its_verdict() {
+    fn experiments_have_tables_and_every_claim_has_its_verdict() {
         let text = experiments_text(&[experiment()], Style::default());
         let (text, documents) = text.split_once("\nDocuments\n").expect("documents");
         assert!(documents.starts_with("torvalds-2000: Linus Torvalds, 2000"), "{documents}");
-        assert!(documents.ends_with("'carryline explain torvalds-2000' says what became of it.\n"));
+        assert!(documents.ends_with("See 'carryline explain torvalds-2000' for what happened since.\n"));
         insta::assert_snapshot!(text, @r"
         times: Two times (evans-2003)
 

@@ -1,8 +1,8 @@
-//! A cell's figures in the unit that was requested.
+//! A cell's figures in the requested unit.
 //!
-//! Times are shown net of the null call, with the gross beside them; rates count the whole call, because bytes
-//! over a net time near zero are no rate. Cycles come from a hardware counter only if every cell of a table has
-//! one, so that a table has one basis.
+//! Times are net of the null call, with the gross time next to them; rates are gross, because bytes over a
+//! net time near zero are no rate. Cycles come from a hardware counter only if every cell of a table has one,
+//! so that a table has a single basis.
 
 use crate::roles::Roles;
 use crate::units::{Factors, Unit, decimals_for, number_with};
@@ -14,23 +14,23 @@ use carryline_statistics::Estimate;
 pub struct DisplayedFigure {
     /// The estimate.
     pub value: f64,
-    /// Lower end of the interval; for a rate, from the time's upper end.
+    /// The lower end of the interval; of a rate, from the upper end of the time.
     pub low: f64,
-    /// Upper end of the interval.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
-/// What tables say instead of a net time below zero: the call took no longer than one that does nothing.
+/// Printed for a net time below zero: the call took no longer than the null call.
 pub const WITHIN_NULL: &str = "<null";
 
 impl DisplayedFigure {
-    /// True for a net time below zero, which is not a time: the work is within the null call.
+    /// True for a net time below zero, which means that the work is hidden by the null call.
     #[must_use]
     pub fn is_within_null(&self) -> bool {
         self.value < 0.0
     }
 
-    /// The estimate as tables say it.
+    /// The estimate as text.
     #[must_use]
     pub fn text(&self) -> String {
         end(self.value, decimals_for(self.value))
@@ -47,12 +47,12 @@ impl DisplayedFigure {
     }
 }
 
-/// No time is below zero.
+/// An end of an interval; never below zero.
 fn end(value: f64, decimals: usize) -> String {
     if value < 0.0 { WITHIN_NULL.to_owned() } else { number_with(value, decimals) }
 }
 
-/// How the figures of one table are made.
+/// The unit and basis of the figures in a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// The requested unit.
@@ -90,16 +90,16 @@ impl Scale {
         })
     }
 
-    /// The figure that a table shows with its interval: net for times, gross for rates.
+    /// The main figure of a table: net for times, gross for rates.
     #[must_use]
     pub fn headline(&self, cell: &Cell) -> Option<DisplayedFigure> {
         self.estimate(cell, if self.unit.is_rate() { cell.gross } else { cell.ticks_per_call })
     }
 
-    /// The figure beside it: gross for times, net for rates. No rate is net where the null call makes up nine
-    /// tenths of the time: what is left is not a rate.
+    /// The secondary figure: gross for times, net for rates. No net rate is given if the null call takes at
+    /// least nine tenths of the time.
     #[must_use]
-    pub fn beside(&self, cell: &Cell) -> Option<DisplayedFigure> {
+    pub fn secondary(&self, cell: &Cell) -> Option<DisplayedFigure> {
         if !self.unit.is_rate() {
             return self.estimate(cell, cell.gross);
         }
@@ -107,7 +107,7 @@ impl Scale {
         self.estimate(cell, Some(net).filter(|net| net.median * 10.0 > gross.median))
     }
 
-    /// The unit's name as a column says it: cycles with their basis.
+    /// The unit's name, for cycles with their basis.
     #[must_use]
     pub const fn unit_name(&self) -> &'static str {
         match (self.unit, self.counted) {
@@ -119,19 +119,19 @@ impl Scale {
         }
     }
 
-    /// What the headline counts: `net` or `gross`.
+    /// The basis of the main figure: `net` or `gross`.
     #[must_use]
     pub const fn headline_basis(&self) -> &'static str {
         if self.unit.is_rate() { "gross" } else { "net" }
     }
 
-    /// What the figure beside it counts.
+    /// The basis of the secondary figure.
     #[must_use]
-    pub const fn beside_basis(&self) -> &'static str {
+    pub const fn secondary_basis(&self) -> &'static str {
         if self.unit.is_rate() { "net" } else { "gross" }
     }
 
-    /// Why there is no figure in this unit, where a factor is missing.
+    /// Why there are no figures in this unit, if a factor is missing.
     #[must_use]
     pub fn missing_factor(&self) -> Option<&'static str> {
         let known = |factor: Option<f64>| factor.is_some_and(|factor| factor > 0.0);
@@ -147,29 +147,29 @@ impl Scale {
     }
 }
 
-/// Ticks per cycle while a cell ran, from its own counter: gross ticks over gross cycles.
+/// Ticks per cycle from the cell's own counter: gross ticks over gross cycles.
 fn counted_factor(cell: &Cell) -> Option<f64> {
     let gross_cycles = cell.bytes_per_call / cell.bytes_per_cycle.filter(|rate| *rate > 0.0)?;
     Some(cell.gross?.median / gross_cycles).filter(|factor| factor.is_finite() && *factor > 0.0)
 }
 
-/// The baseline of the cells of one situation: what the cells say, or the family's baseline where they were
-/// stored before they said it; `None` without a ratio.
+/// The baseline of the cells of a situation: the one stored in the cells, or the family's baseline for cells
+/// stored before that field existed; `None` without a ratio.
 #[must_use]
 pub fn baseline<'a>(cells: impl IntoIterator<Item = &'a Cell>, roles: &'a Roles) -> Option<&'a str> {
     let compared = cells.into_iter().find(|cell| cell.ratio_to_baseline.is_some())?;
     compared.baseline.as_deref().or_else(|| roles.baseline(compared.family))
 }
 
-/// How many times as fast as the baseline; `None` without one.
+/// The speed relative to the baseline; `None` without one.
 #[must_use]
 pub fn speed(cell: &Cell) -> Option<f64> {
     let ratio = cell.ratio_to_baseline?.median;
     (ratio > 0.0).then(|| 1.0 / ratio).filter(|speed| speed.is_finite())
 }
 
-/// Puts cells of one condition in order: by rank, then by the upper end of the paired ratios that ranks come from (the
-/// leader of a rank is the one whose time is surely the lowest), where all have one, else of the gross time. Cells
+/// Sorts the cells of a condition: by rank, then by the upper end of the paired ratios if all have one,
+/// otherwise of the gross time. The leader of a rank is thus the cell with the lowest upper bound. Cells
 /// without a rank or a time come last.
 pub fn fastest_first(cells: &mut [&Cell]) {
     let paired = cells.iter().all(|cell| cell.gross.is_none() || cell.ratio_to_baseline.is_some());
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_below_zero_is_within_the_null_call() {
+    fn a_time_below_zero_is_printed_as_within_the_null_call() {
         let written = |value, low, high| {
             let figure = DisplayedFigure { value, low, high };
             (figure.text(), figure.interval(), figure.is_within_null())

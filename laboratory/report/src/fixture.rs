@@ -1,4 +1,4 @@
-//! A run made up for tests: nothing in it was measured, and nothing in it changes.
+//! A constructed run for tests.
 
 use crate::roles::Roles;
 use carryline_conditions::sizes::{Draw, Sizes};
@@ -25,7 +25,7 @@ pub(crate) fn estimate(median: f64) -> Estimate {
     Estimate { median, low: median * 0.99, high: median * 1.02, min: median * 0.98 }
 }
 
-/// A cell that went well, with that many net ticks; not yet ranked.
+/// A measured cell with this net time in ticks; not yet ranked.
 pub(crate) fn cell(family: Family, variant: &str, condition: Condition, net_ticks: f64) -> Cell {
     let bytes = match condition.sizes.draw {
         Draw::Fixed(bytes) => bytes,
@@ -89,7 +89,7 @@ pub(crate) fn failed(
     }
 }
 
-/// Ranks the cells of one situation: within 2 % of the fastest or of each other is a tie.
+/// Ranks the cells of a situation; times within 2 % tie.
 pub(crate) fn rank(mut cells: Vec<Cell>, baseline: Option<&str>) -> Vec<Cell> {
     let gross = |cell: &Cell| cell.gross.map(|gross| gross.median);
     let times: Vec<(String, Option<f64>)> =
@@ -115,7 +115,7 @@ fn with(size: u64, dependence: Dependence) -> Condition {
     Condition { dependence, ..Condition::plain(size) }
 }
 
-/// A run with everything in it: ties, failures of each kind, a loss of ours, two dependences, a distribution.
+/// A run with ties, failures of each kind, a loss of ours, two dependences and a distribution.
 pub(crate) fn run() -> RunResult {
     let mut cells = vec![];
     let zero = |size: u64, ticks: [f64; 4]| {

@@ -1,27 +1,27 @@
-//! What `carryline gate` says, for people and for GitHub's workflows.
+//! The output of `carryline gate`, as text and as annotations of GitHub workflows.
 
 use crate::table::{Emphasis, Kind, Style, Table};
 use crate::text::safe;
 use crate::units::{number_with, percent_fine};
 use carryline_results::comparison::Verdict;
 
-/// A cell that was gated: how much more time it takes than in the base.
+/// The result for a cell.
 #[derive(Clone, Debug)]
 pub struct GateLine {
     /// Its situation.
     pub situation: String,
     /// Its variant.
     pub variant: String,
-    /// How long a call takes as a multiple of the base; `None` if it was not measured.
+    /// The time of a call divided by that in the base; `None` if it was not measured.
     pub ratio: Option<f64>,
-    /// Where that surely lies.
+    /// The confidence bounds of the ratio.
     pub bounds: Option<(f64, f64)>,
     /// `slower` than allowed, `same`, `faster`, or `unknown`.
     pub verdict: Verdict,
 }
 
 impl GateLine {
-    fn surely(&self) -> String {
+    fn bounds_text(&self) -> String {
         let digits = |value: f64| if value.is_finite() { number_with(value, 3) } else { "any".to_owned() };
         match self.bounds {
             Some((low, high)) => format!("[{}, {}]", digits(low), digits(high)),
@@ -30,7 +30,7 @@ impl GateLine {
     }
 }
 
-/// What cannot pass, then what cannot be told; all lines if `full`.
+/// A table of the cells: slower ones, then unknown ones; all cells if `full`.
 #[must_use]
 pub fn to_text(lines: &[GateLine], full: bool, style: Style) -> String {
     let mut table = Table::new([
@@ -38,7 +38,7 @@ pub fn to_text(lines: &[GateLine], full: bool, style: Style) -> String {
         ("situation", Kind::Text),
         ("variant", Kind::Name),
         ("time", Kind::Number),
-        ("surely within", Kind::Name),
+        ("bounds", Kind::Name),
     ]);
     let mut any = false;
     for verdict in [Verdict::Slower, Verdict::Unknown, Verdict::Same, Verdict::Faster] {
@@ -59,7 +59,7 @@ pub fn to_text(lines: &[GateLine], full: bool, style: Style) -> String {
                 line.situation.clone(),
                 line.variant.clone(),
                 time,
-                line.surely(),
+                line.bounds_text(),
             ];
             table.push(row, emphasis);
         }
@@ -67,33 +67,34 @@ pub fn to_text(lines: &[GateLine], full: bool, style: Style) -> String {
     if any { table.render(style) } else { String::new() }
 }
 
-/// Workflow commands: an error for each cell that is slower than `limit` allows, a warning for each that cannot be told.
+/// Workflow commands: an error for each cell that is slower than `limit` allows, a warning for each unknown
+/// one.
 #[must_use]
 pub fn annotations(lines: &[GateLine], base: &str, limit: f64) -> String {
     let mut out = String::new();
     for line in lines {
         let (command, what) = match line.verdict {
             Verdict::Slower => ("error", "slower"),
-            Verdict::Unknown => ("warning", "cannot be told"),
+            Verdict::Unknown => ("warning", "unknown"),
             Verdict::Same | Verdict::Faster => continue,
         };
         let title = format!("carryline: {} in {}: {what}", line.variant, line.situation);
         let time = line
             .ratio
             .map_or_else(String::new, |ratio| format!("{} times the time of ", number_with(ratio, 3)));
-        let message =
-            format!("{time}{base}; surely within {}; allowed is {} more", line.surely(), percent_fine(limit));
+        let (bounds, limit) = (line.bounds_text(), percent_fine(limit));
+        let message = format!("{time}{base}; bounds {bounds}; limit {limit} more");
         out.push_str(&format!("::{command} title={}::{}\n", property(&title), data(&message)));
     }
     out
 }
 
-/// Text in a workflow command: its line breaks and percent signs are escaped.
+/// Escapes text for a workflow command.
 fn data(text: &str) -> String {
     safe(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The same in a property, which also ends at colons and commas.
+/// Escapes text for a property, which also ends at colons and commas.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
@@ -122,15 +123,15 @@ mod tests {
         let text = annotations(&lines, "run 12", 0.03);
         assert_eq!(
             text,
-            "::error title=carryline%3A carryline in checksum 1500%2C hot%3A slower::1.052 times the time of run 12; surely \
-             within [1.041, 1.062]; allowed is 3.0 %25 more\n\
-             ::warning title=carryline%3A carryline in checksum 1500%2C hot%3A cannot be told::run 12; surely within not \
-             measured; allowed is 3.0 %25 more\n"
+            "::error title=carryline%3A carryline in checksum 1500%2C hot%3A slower::1.052 times the time of run 12; \
+             bounds [1.041, 1.062]; limit 3.0 %25 more\n\
+             ::warning title=carryline%3A carryline in checksum 1500%2C hot%3A unknown::run 12; bounds not measured; \
+             limit 3.0 %25 more\n"
         );
     }
 
     #[test]
-    fn what_passes_is_shown_on_request() {
+    fn passing_cells_are_shown_on_request() {
         let lines = [line(Verdict::Same), line(Verdict::Faster)];
         assert_eq!(to_text(&lines, false, Style::default()), "");
         assert!(to_text(&lines, true, Style::default()).contains("[1.041, 1.062]"));

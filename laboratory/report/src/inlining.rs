@@ -1,35 +1,35 @@
-//! What `carryline inlining` prints: at which constant sizes a compiler writes a copy or a fill in place, and what a
-//! hard-coded limit on those sizes costs.
+//! The output of `carryline inlining`: the constant sizes at which compilers inline copies and fills, and the
+//! cost of a hard-coded limit.
 
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
 use serde::{Deserialize, Serialize};
 
-/// Sizes from the first to the second, both included.
+/// A range of sizes, inclusive.
 pub type SizeRange = (u32, u32);
 
-/// What one compiler makes of one function under one set of flags.
+/// The result for one function, compiled by one compiler with one set of flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InliningRow {
-    /// The compiler, as it is called.
+    /// The compiler's name.
     pub compiler: String,
     /// Its version.
     pub version: String,
-    /// The flags, as given to it.
+    /// The flags.
     pub flags: String,
-    /// The function as the source calls it; none where nothing could be compiled at all.
+    /// The function; `None` if nothing could be compiled.
     pub function: Option<String>,
     /// `ok` or `failed`.
     pub status: String,
     /// Why it failed.
     pub reason: Option<String>,
-    /// The largest size written in place without a string instruction.
+    /// The largest size inlined without a string instruction.
     pub largest_inlined: Option<u32>,
-    /// Sizes written in place without a string instruction.
+    /// Sizes inlined without a string instruction.
     pub inlined_ranges: Vec<SizeRange>,
-    /// Those of them that are written as a loop.
+    /// Those of them that are a loop.
     pub loop_ranges: Vec<SizeRange>,
-    /// Sizes written in place with `rep movs` or `rep stos`.
+    /// Sizes inlined as `rep movs` or `rep stos`.
     pub rep_ranges: Vec<SizeRange>,
     /// Sizes that become a call.
     pub call_ranges: Vec<SizeRange>,
@@ -43,68 +43,69 @@ impl InliningRow {
     }
 }
 
-/// One size beyond a hard-coded limit: in place against the call that the limit makes of it.
+/// A size above a hard-coded limit: the time of the call compared with that of the inlined code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitSize {
     /// Size in bytes.
     pub size: u32,
     /// `inlined` or `rep`.
     pub how: String,
-    /// Time-stamp counter ticks of one turn written in place, the loop around it included.
+    /// Ticks of an iteration with the inlined code, including the loop.
     pub inlined_ticks: f64,
-    /// The same of one turn with the call.
+    /// Ticks of an iteration with the call.
     pub call_ticks: f64,
-    /// The call's time over the time in place: median and 95 % interval of the paired ratios.
+    /// The time of the call divided by that of the inlined code: median and 95 % interval of the paired
+    /// ratios.
     pub ratio: carryline_statistics::Ratio,
-    /// The call against itself: differences within this are ties.
+    /// The noise floor, from two measurements of the call.
     pub noise_floor: f64,
-    /// What the limit makes of this size: `slower`, `faster` or `tie`.
+    /// The effect of the limit on this size: `slower`, `faster` or `tie`.
     pub verdict: String,
 }
 
-/// What a hard-coded limit costs one function of one compiler.
+/// The cost of a hard-coded limit for a function and a compiler.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LimitRow {
-    /// The compiler, as it is called.
+    /// The compiler's name.
     pub compiler: String,
     /// Its version.
     pub version: String,
-    /// The flags, as given to it.
+    /// The flags.
     pub flags: String,
     /// The function.
     pub function: String,
-    /// The limit in bytes: sizes above it become a call.
+    /// The limit in bytes: larger sizes become a call.
     pub limit_bytes: u32,
-    /// Sizes within the limit that the compiler makes a call of all the same: there the limit's promise is empty.
+    /// Sizes within the limit that the compiler does not inline anyway.
     pub call_within_ranges: Vec<SizeRange>,
-    /// Sizes above the limit that the compiler would write in place.
+    /// Sizes above the limit that the compiler would inline.
     pub in_place_above_ranges: Vec<SizeRange>,
-    /// Of them, those that the limit makes slower, as measured.
+    /// Those of them that the limit makes slower.
     pub slower_ranges: Vec<SizeRange>,
     /// Those that it makes faster.
     pub faster_ranges: Vec<SizeRange>,
-    /// Those for which it makes no difference that could be told.
+    /// Those for which no difference was found.
     pub tie_ranges: Vec<SizeRange>,
-    /// Why nothing was measured, or not all.
+    /// Why sizes were not measured.
     pub reason: Option<String>,
-    /// The figures, size by size.
+    /// The measurements by size.
     pub sizes: Vec<LimitSize>,
 }
 
-/// Everything that `carryline inlining` found.
+/// The result of `carryline inlining`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inlining {
-    /// Version of this form.
+    /// The version of the JSON form.
     pub schema_version: u32,
-    /// Compiler by compiler, flags by flags, function by function.
+    /// Rows by compiler, flags and function.
     pub rows: Vec<InliningRow>,
-    /// What a hard-coded limit costs, for compilers of C.
+    /// The cost of a hard-coded limit, for C compilers.
     pub limits: Vec<LimitRow>,
-    /// What else there is to say.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Neighbouring sizes put together.
+/// Merges ascending sizes into ranges.
 ///
 /// ```
 /// use carryline_report::inlining::ranges;
@@ -122,7 +123,7 @@ pub fn ranges(ascending: impl IntoIterator<Item = u32>) -> Vec<SizeRange> {
     found
 }
 
-/// As `1..64, 72`; a dash where there are none, and the rest counted where there are many.
+/// Ranges as text: `1..64, 72`, or a dash if there are none; the number of the rest if there are many.
 fn words(ranges: &[SizeRange]) -> String {
     const MOST: usize = 8;
     let word = |(first, last): &SizeRange| match first == last {
@@ -137,7 +138,7 @@ fn words(ranges: &[SizeRange]) -> String {
 }
 
 impl Inlining {
-    /// A table for each compiler, then what the limit costs.
+    /// A table for each compiler, followed by the cost of the limit.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut out = String::new();
@@ -206,13 +207,13 @@ impl Inlining {
     }
 }
 
-/// Of the sizes with this verdict, the one whose ratio is farthest from 1.
+/// The size with this verdict whose ratio is farthest from 1.
 fn most_different<'a>(sizes: &'a [LimitSize], verdict: &str) -> Option<&'a LimitSize> {
     let far = |size: &&LimitSize| size.ratio.median.ln().abs();
     sizes.iter().filter(|size| size.verdict == verdict).max_by(|a, b| far(a).total_cmp(&far(b)))
 }
 
-/// One compiler's table: functions with the same outcome share a row.
+/// The table of a compiler; functions with the same outcome share a row.
 fn compiler_table(rows: &[InliningRow], style: Style) -> String {
     let mut table = Table::new([
         ("flags", Kind::Name),
@@ -241,7 +242,7 @@ fn compiler_table(rows: &[InliningRow], style: Style) -> String {
         let functions: Vec<&str> =
             alike.iter().filter_map(|other| rows[*other].function.as_deref()).collect();
         done.extend(&alike);
-        let (what, emphasis) = match &row.reason {
+        let (gaps, emphasis) = match &row.reason {
             Some(reason) => (format!("failed: {reason}"), Emphasis::Bad),
             None => (words(&row.gap_ranges), Emphasis::None),
         };
@@ -254,7 +255,7 @@ fn compiler_table(rows: &[InliningRow], style: Style) -> String {
                 row.flags.clone(),
                 functions.join(", "),
                 row.largest_inlined.map_or(String::new(), |size| size.to_string()),
-                format!("{what}{looped}"),
+                format!("{gaps}{looped}"),
                 if row.reason.is_some() { String::new() } else { words(&row.rep_ranges) },
                 if row.reason.is_some() { String::new() } else { words(&row.call_ranges) },
             ],

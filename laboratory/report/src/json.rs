@@ -1,10 +1,9 @@
-//! The objects that `--format json` prints: what all of them begin with, and the public form of a run. Fields are added,
-//! never renamed: `ticks_per_call`, `gross` and `cycles_per_call` are what `net_ticks_per_call`, `gross_ticks_per_call` and
-//! `net_cycles_per_call` were called first, and stay.
+//! The JSON output: the fields common to all objects, and the public form of a run. Fields are added, never
+//! renamed: `ticks_per_call`, `gross` and `cycles_per_call` are older names of `net_ticks_per_call`,
+//! `gross_ticks_per_call` and `net_cycles_per_call`, and remain.
 //!
-//! [`RunResult`]'s own serde form is for storage. Here a condition is made of the words of the command line, so
-//! that what is printed can be requested again, and every field is there in every cell: `null` where there is
-//! no value.
+//! [`RunResult`]'s own serde form is for storage. Here a condition consists of the words of the command line,
+//! so that it can be requested again, and every cell has every field: `null` if there is no value.
 
 use crate::labels;
 use crate::ranking::group_letters;
@@ -17,14 +16,14 @@ use carryline_warnings::trust::trust;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What the JSON of every command begins with.
+/// The fields that begin the JSON of every command.
 #[derive(Debug)]
 pub struct Head {
     /// The name of its JSON Schema.
     pub schema: &'static str,
-    /// The words that the command was started with.
+    /// The words of the command line.
     pub command: Vec<String>,
-    /// When it was written, in UTC.
+    /// The time of writing, in UTC.
     pub date: String,
 }
 
@@ -38,24 +37,21 @@ struct WithHead<'a, T> {
     body: &'a T,
 }
 
-/// An object with its head, indented, without a final line break. A figure that is not a number is `null`.
+/// An object with its head as indented JSON, without a final line break. Non-finite figures are `null`.
 ///
 /// # Errors
-/// When the body is no object.
+/// If the body is not an object.
 pub fn with_head<T: Serialize>(head: &Head, body: &T) -> Result<String, serde_json::Error> {
-    let Head { schema, command, date } = head;
     let mut value = serde_json::to_value(body)?;
-    // Some bodies are also written to files, where they say their version themselves.
-    if value.as_object_mut().is_some_and(|object| object.remove("schema_version").is_some()) {
-        let body = &value;
-        return serde_json::to_string_pretty(&WithHead {
-            schema_version: SCHEMA_VERSION,
-            schema,
-            date,
-            command_line: command,
-            body,
-        });
+    // Some bodies are also written to files, so they contain their own version.
+    match value.as_object_mut().and_then(|object| object.remove("schema_version")) {
+        Some(_) => pretty(head, &value),
+        None => pretty(head, body),
     }
+}
+
+fn pretty<T: Serialize>(head: &Head, body: &T) -> Result<String, serde_json::Error> {
+    let Head { schema, command, date } = head;
     serde_json::to_string_pretty(&WithHead {
         schema_version: SCHEMA_VERSION,
         schema,
@@ -65,16 +61,16 @@ pub fn with_head<T: Serialize>(head: &Head, body: &T) -> Result<String, serde_js
     })
 }
 
-/// What is known of a stored run beside its result.
+/// A stored run's properties other than its result.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// Its name wherever it is kept.
+    /// The hash of its content, which identifies it in every store.
     pub content_hash: Option<String>,
-    /// What its user called it.
+    /// The user's label.
     pub label: Option<String>,
-    /// When it began, in UTC.
+    /// The time of its start, in UTC.
     pub started: Option<String>,
-    /// The words of the command that made it.
+    /// The command line that measured it.
     pub made_by: Vec<String>,
 }
 
@@ -98,7 +94,7 @@ struct Run<'a> {
     experiments: &'a [ExperimentResult],
 }
 
-/// How far to trust the comparisons, as the first screen of a run says it.
+/// The grade of trust, as on the first screen of a run.
 #[derive(Serialize)]
 struct Trust {
     grade: String,
@@ -131,7 +127,7 @@ struct PublicCondition<'a> {
     beside: String,
 }
 
-/// A net time. What is below zero is not a time: `null`.
+/// A net time; negative values are not times and become `null`.
 #[derive(Serialize)]
 struct Net {
     median: Option<f64>,
@@ -174,7 +170,7 @@ struct PublicCell<'a> {
     ties_with: &'a [String],
 }
 
-/// A condition in the words of the command line, as it stands in every cell.
+/// A condition in the words of the command line, as in every cell.
 #[must_use]
 pub fn condition(condition: &Condition) -> serde_json::Value {
     serde_json::to_value(public_condition(condition)).unwrap_or_default()
@@ -193,7 +189,7 @@ fn public_condition(condition: &Condition) -> PublicCondition<'_> {
     }
 }
 
-/// A cell with the letters of its groups, if it has some.
+/// A cell with the letters of its tie groups.
 fn cell(cell: &Cell, group: Option<String>) -> PublicCell<'_> {
     PublicCell {
         situation: &cell.situation,
@@ -222,7 +218,7 @@ fn cell(cell: &Cell, group: Option<String>) -> PublicCell<'_> {
     }
 }
 
-/// A run as one object.
+/// The public form of a run.
 #[must_use]
 pub fn stored<'a>(about: &'a About, run: &'a RunResult) -> impl Serialize + use<'a> {
     let noise_floor = run.noise_floor.as_ref().map(|floor| NoiseFloor {
@@ -273,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_the_published_fields() {
+    fn a_run_has_exactly_the_published_fields() {
         let run = value(&fixture::run());
         let top = "cells command_line complete content_hash date environment experiments label limits made_by noise_floor run_id \
                    schema schema_version seed started ticks_per_cycle ticks_per_ns trust warnings";
@@ -294,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_reads_as_it_was_asked_for() {
+    fn a_cell_has_the_words_of_its_request() {
         let run = value(&fixture::run());
         let first = &run["cells"][1];
         assert_eq!(
@@ -302,7 +298,7 @@ mod tests {
             (&json!("avx512"), &json!("ok"), &json!(1))
         );
         assert_eq!(first["ties_with"], json!(["carryline"]));
-        // Rows that share a letter are tied; without a rank there is none.
+        // Rows that share a letter tie; cells without a rank have no letter.
         assert_eq!(first["group"], json!("a"));
         assert_eq!(run["cells"][4]["group"], Value::Null);
         let trust = json!({"grade": "fair", "reason": "too few rounds in one place"});
@@ -324,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_net_time_below_zero_is_said_to_be_within_the_null_call() {
+    fn a_negative_net_time_is_within_the_null_call() {
         let mut run = fixture::run();
         let within = Estimate { median: -0.2, low: -0.5, high: 0.1, min: -1.0 };
         run.cells[0].ticks_per_call = Some(within);
@@ -340,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_is_no_number_is_null() {
+    fn non_finite_figures_are_null() {
         let mut run = fixture::run();
         run.cells[0].limit_share = Some(f64::NAN);
         run.noise_floor = None;

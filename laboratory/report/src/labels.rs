@@ -1,6 +1,4 @@
-//! A condition in words, from what ran where that is known.
-//!
-//! What was requested and what ran may differ; where they do, both are printed.
+//! Conditions in words, based on what ran if that is known; a difference from the request is printed.
 
 use crate::units::{byte_phrase, byte_size, byte_size_rough, number, percent_fine};
 use carryline_conditions::sizes::Draw;
@@ -9,7 +7,7 @@ use carryline_machine::arena::Pages;
 use carryline_machine::environment::Level;
 use carryline_results::{Cell, Observed};
 
-/// Everything that the cell's condition holds fixed but its family and dependence:
+/// The cell's condition except for family and dependence:
 /// `4 KiB, offset 0, hot (L1)`.
 #[must_use]
 pub fn condition(cell: &Cell) -> String {
@@ -30,7 +28,7 @@ pub fn title(cell: &Cell) -> String {
     format!("{}, {} calls: {}", cell.family, cell.condition.dependence, self::condition(cell))
 }
 
-/// The condition in few words, for columns and axes: `4 KiB, offset 0, hot`.
+/// The condition in short, for columns and axes: `4 KiB, offset 0, hot`.
 #[must_use]
 pub fn brief(condition: &Condition) -> String {
     let mut parts =
@@ -39,11 +37,11 @@ pub fn brief(condition: &Condition) -> String {
     parts.join(", ")
 }
 
-/// How many [`fields`] there are.
+/// The number of [`fields`].
 pub const FIELDS: usize = 7;
 
-/// The fields of a condition but for the dependence, each with its name and its word; those that are usually
-/// not there are empty.
+/// The fields of a condition except for the dependence, each with its name and its word. The word of an
+/// optional field with its default value is empty.
 #[must_use]
 pub fn fields(condition: &Condition) -> [(&'static str, String); FIELDS] {
     let mut fields = [
@@ -80,7 +78,7 @@ fn optional_fields(condition: &Condition) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// The fixed size, if it is one.
+/// The size if it is fixed.
 #[must_use]
 pub const fn fixed_size(condition: &Condition) -> Option<u64> {
     match condition.sizes.draw {
@@ -104,13 +102,13 @@ pub fn size_word(condition: &Condition) -> String {
 fn sizes(condition: &Condition, observed: Option<&Observed>) -> String {
     let ran = observed.filter(|observed| observed.calls > 0);
     match (fixed_size(condition), ran) {
-        (Some(asked), Some(ran)) if ran.size_min != asked || ran.size_max != asked => {
-            format!("{}, requested {}", span(ran), byte_phrase(asked))
+        (Some(requested), Some(ran)) if ran.size_min != requested || ran.size_max != requested => {
+            format!("{}, requested {}", span(ran), byte_phrase(requested))
         }
-        (Some(asked), _) => byte_phrase(asked),
+        (Some(requested), _) => byte_phrase(requested),
         (None, Some(ran)) => {
             let mean = number(ran.size_mean);
-            format!("{} ({}, mean {mean}, {} different)", condition.sizes.label, span(ran), ran.size_distinct)
+            format!("{} ({}, mean {mean}, {} distinct)", condition.sizes.label, span(ran), ran.size_distinct)
         }
         (None, None) => condition.sizes.label.clone(),
     }
@@ -144,12 +142,12 @@ fn offsets(cell: &Cell) -> String {
         Offsets::Random => "random offsets".to_owned(),
         Offsets::Alias => "1 to 63 bytes apart modulo 4 KiB".to_owned(),
         Offsets::RandomInLine => "random offsets of 0 to 63".to_owned(),
-        Offsets::End => "ending with a page".to_owned(),
+        Offsets::End => "ending at a page end".to_owned(),
     };
     let near = cell.observed.as_ref().and_then(|observed| observed.near_alias);
     match near.filter(|_| cell.condition.offsets.vary()) {
         Some(share) => {
-            format!("{words} (of the pairs {} within 63 bytes modulo 4 KiB)", percent_fine(share))
+            format!("{words} ({} of the pairs within 63 bytes modulo 4 KiB)", percent_fine(share))
         }
         None => words,
     }
@@ -162,16 +160,16 @@ fn cache(condition: &Condition, observed: Option<&Observed>) -> String {
     let state = Cache { method, operands: Operands::Both, batch: stated };
     let buffers = match operands {
         Operands::Both => "",
-        Operands::Source => " (source alone)",
-        Operands::Destination => " (destination alone)",
+        Operands::Source => " (source only)",
+        Operands::Destination => " (destination only)",
     };
     let mut seen = vec![];
     if stated != batch {
-        seen.push("calls in a batch not stated".to_owned());
+        seen.push("calls per batch unknown".to_owned());
     }
     if let Some(observed) = observed {
         seen.extend(
-            observed.batch_calls.filter(|calls| *calls > 1).map(|calls| format!("{calls} calls a batch")),
+            observed.batch_calls.filter(|calls| *calls > 1).map(|calls| format!("{calls} calls per batch")),
         );
         seen.extend(observed.hot_share.map(|share| format!("{} of the buffers hot", percent_fine(share))));
         if method == CacheMethod::Hot && observed.level != Level::Unknown {
@@ -190,10 +188,10 @@ fn pages(condition: &Condition, observed: Option<&Observed>) -> Option<String> {
     match (condition.pages, got) {
         (Pages::Base, None | Some(0)) => None,
         (Pages::Base, Some(got)) => {
-            Some(format!("base pages requested, but {} in huge ones", byte_size_rough(got)))
+            Some(format!("base pages requested, but {} in huge pages", byte_size_rough(got)))
         }
         (Pages::Huge, None) => Some("huge pages requested".to_owned()),
-        (Pages::Huge, Some(0)) => Some("huge pages requested, none given".to_owned()),
+        (Pages::Huge, Some(0)) => Some("huge pages requested, none granted".to_owned()),
         (Pages::Huge, Some(got)) => Some(format!("{} in huge pages", byte_size_rough(got))),
     }
 }
@@ -211,9 +209,9 @@ fn beside(beside: Beside, observed: Option<&Observed>) -> Option<String> {
     let moved = observed.and_then(|observed| observed.beside_bytes);
     match (beside, moved) {
         (Beside::Nothing, _) => None,
-        (Beside::Stream, None) => Some("beside a core that streams".to_owned()),
+        (Beside::Stream, None) => Some("while another core streams".to_owned()),
         (Beside::Stream, Some(moved)) => {
-            Some(format!("beside a core that streams ({} meanwhile)", byte_size_rough(moved)))
+            Some(format!("while another core streams ({})", byte_size_rough(moved)))
         }
     }
 }
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_that_matters_is_said() {
+    fn every_field_is_printed() {
         let mut cell = fixture::cell(Family::Copy, "avx2", Condition::plain(1500), 30.0);
         cell.condition.sizes = Sizes::new("fleet:memcpy-A", Draw::Weighted(vec![(1, 0.5), (4096, 0.5)]));
         cell.condition.offsets = Offsets::Fixed { dst: 0, src: 13 };
@@ -252,7 +250,7 @@ mod tests {
             level: Level::Memory,
             ..Observed::default()
         });
-        insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 different), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source alone) (footprint 954 MiB), huge pages requested, none given, then read after 1 MiB of other calls");
+        insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 distinct), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source only) (footprint 954 MiB), huge pages requested, none granted, then read after 1 MiB of other calls");
         insta::assert_snapshot!(brief(&cell.condition), @"fleet:memcpy-A, offset 0:13, cold:arena:src, huge pages, 10 segments, then read-later:1048576");
         cell.condition.beside = Beside::Stream;
         let words = fields(&cell.condition).map(|(_, word)| word);
@@ -271,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_the_old_random_layout_is_labelled_as_such() {
+    fn the_old_random_layout_is_labelled() {
         let mut cell = fixture::cell(Family::Copy, "avx2", Condition::plain(1500), 30.0);
         cell.condition.offsets = serde_json::from_str("\"random\"").expect("offsets of an old run");
         insta::assert_snapshot!(title(&cell), @"copy, independent calls: 1500 bytes, random offsets of 0 to 63, hot (L1)");
@@ -279,34 +277,34 @@ mod tests {
     }
 
     #[test]
-    fn a_cold_cell_says_how_many_calls_a_batch_has() {
+    fn a_cold_cell_has_its_calls_per_batch() {
         let mut cell = fixture::cell(Family::Zero, "avx2", Condition::plain(4096), 30.0);
         cell.condition.cache = "cold:clflush".parse().expect("a state");
         let observed = Observed { batch_calls: Some(64), ..cell.observed.take().expect("it ran") };
         cell.observed = Some(observed.clone());
-        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush (64 calls a batch)");
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush (64 calls per batch)");
         cell.condition.cache = "cold:clflush:single".parse().expect("a state");
         cell.observed = Some(Observed { batch_calls: Some(1), ..observed.clone() });
         insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush:single");
-        // As it was stored before a batch was a part of the condition.
+        // As stored before conditions contained the batch.
         cell.condition.cache =
             serde_json::from_str(r#"{"method":"clflush","operands":"both"}"#).expect("an old state");
         cell.observed = Some(Observed { batch_calls: None, ..observed.clone() });
-        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush (calls in a batch not stated)");
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush (calls per batch unknown)");
         cell.condition.cache = "mixed:30".parse().expect("a state");
         cell.condition.beside = Beside::Stream;
         cell.observed = Some(Observed { hot_share: Some(0.3012), beside_bytes: Some(5 << 30), ..observed });
-        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, mixed:30 (64 calls a batch, 30 % of the buffers hot), beside a core that streams (5 GiB meanwhile)");
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, mixed:30 (64 calls per batch, 30 % of the buffers hot), while another core streams (5 GiB)");
     }
 
     #[test]
-    fn what_ran_is_said_when_it_is_not_what_was_asked_for() {
+    fn what_ran_is_printed_if_it_differs_from_the_request() {
         let mut cell = fixture::cell(Family::Checksum, "avx2", Condition::plain(292), 30.0);
         if let Some(observed) = &mut cell.observed {
             observed.size_max = 36;
             observed.size_min = 36;
             observed.huge_bytes = Some(2 << 20);
         }
-        insta::assert_snapshot!(condition(&cell), @"36 bytes, requested 292 bytes, offset 0, hot (L1), base pages requested, but 2 MiB in huge ones");
+        insta::assert_snapshot!(condition(&cell), @"36 bytes, requested 292 bytes, offset 0, hot (L1), base pages requested, but 2 MiB in huge pages");
     }
 }

@@ -1,9 +1,9 @@
-//! Tables, rankings and pages: from what a run found to what people read.
+//! Tables, rankings and pages of a run's results.
 //!
-//! Nothing here measures, and nothing here writes: every function takes results or plain lists and returns text.
-//! Two rules of the method live here. A table never mixes figures of different
-//! [dependence](carryline_conditions::Dependence): rankings refuse it with a typed error, matrices and
-//! recommendations make one table for each. And a tie is printed as a tie.
+//! Nothing here measures or writes files: every function takes results or plain lists and returns text. Two
+//! rules of the method apply throughout. A table never mixes figures of different
+//! [dependence](carryline_conditions::Dependence): rankings return a typed error, matrices and
+//! recommendations make a table for each. And a tie is printed as a tie.
 //!
 //! ```
 //! use carryline_results::{RunResult, SCHEMA_VERSION};
@@ -39,6 +39,7 @@ pub mod experiments;
 pub mod export;
 pub mod figure;
 pub mod gate;
+mod grouping;
 pub mod inlining;
 pub mod json;
 pub mod labels;
@@ -65,7 +66,7 @@ mod tests {
     };
 
     #[test]
-    fn no_width_unit_or_emptiness_breaks_a_rendering() {
+    fn renderings_are_valid_for_any_width_unit_and_empty_runs() {
         for run in [fixture::run(), fixture::empty()] {
             for unit in Unit::ALL {
                 for width in [None, Some(0), Some(1), Some(17), Some(79), Some(400)] {

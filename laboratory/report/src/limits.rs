@@ -1,26 +1,26 @@
-//! What the hardware allows: the bandwidths that shares of the limit refer to.
+//! The machine's bandwidth limits, to which shares of the limit refer.
 
 use crate::table::{Emphasis, Kind, Style, Table};
 use crate::text::{safe, wrap};
 use crate::units::{Factors, Unit, align_points, byte_size_rough, number_or_dash};
 use carryline_results::RunResult;
 
-/// The limits in some unit of rate.
+/// The limits in a unit of rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// The unit of the rates.
     pub unit: String,
     /// Level, buffer, and the rates of reads, cached stores and non-temporal stores.
     pub rows: Vec<[String; 5]>,
-    /// Whose rates they are, where variants moved more than the loops that measure limits.
+    /// The variants that define a limit, because they moved more than the plain loops.
     pub notes: Vec<String>,
 }
 
 /// The headers of [`Limits::rows`].
 pub const HEADERS: [&str; 5] = ["level", "buffer", "read", "store", "nt store"];
 
-/// A run's limits in the requested unit, if it is a rate; in GB/s where the clock is known, else in bytes per
-/// tick.
+/// The limits of a run in the requested unit if it is a rate, else in GB/s, or in bytes per tick if the clock
+/// is unknown.
 #[must_use]
 pub fn limits(run: &RunResult, unit: Unit) -> Limits {
     let factors = Factors::of_run(run);
@@ -38,9 +38,9 @@ pub fn limits(run: &RunResult, unit: Unit) -> Limits {
         [limit.level.to_string(), byte_size_rough(limit.buffer_bytes), load, store, nt_store]
     });
     let notes = run.limits.iter().flat_map(|limit| {
-        [("read", &limit.load_by), ("store", &limit.store_by)].into_iter().filter_map(|(what, by)| {
+        [("read", &limit.load_by), ("store", &limit.store_by)].into_iter().filter_map(|(access, by)| {
             let (level, by) = (limit.level.to_string(), safe(by.as_deref()?));
-            Some(format!("{level} {what}: moved by {by}, more than the plain loops did"))
+            Some(format!("{level} {access}: measured by {by}, which exceeded the plain loops"))
         })
     });
     Limits {
@@ -51,7 +51,7 @@ pub fn limits(run: &RunResult, unit: Unit) -> Limits {
 }
 
 impl Limits {
-    /// The table; nothing when no limit was measured.
+    /// The table; empty if no limit was measured.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         if self.rows.is_empty() {
@@ -77,7 +77,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn rates_in_a_unit_that_is_known() {
+    fn rates_are_in_a_known_unit() {
         let mut run = fixture::run();
         insta::assert_snapshot!(limits(&run, Unit::Ticks).to_text(Style::default()), @"
         One core's limits, GB/s
@@ -90,7 +90,7 @@ mod tests {
         run.limits[1].store_by = Some("zero/clzero".to_owned());
         let text = limits(&run, Unit::Ticks).to_text(Style::default());
         assert!(
-            text.ends_with("memory store: moved by zero/clzero, more than the plain loops did\n"),
+            text.ends_with("memory store: measured by zero/clzero, which exceeded the plain loops\n"),
             "{text}"
         );
         run.ticks_per_ns = None;

@@ -17,49 +17,49 @@ use serde_json::Value;
 pub struct VariantLine {
     /// The variant's name.
     pub name: String,
-    /// What it does.
+    /// Its family.
     pub family: Family,
-    /// What it needs: CPU features, and a process that was started for it.
+    /// Its requirements: CPU features, or a process of its own.
     pub needs: Vec<String>,
-    /// Where it comes from.
+    /// Its origin.
     pub provenance: String,
     /// True if the CPU, as masked, and the C library can run it.
     pub runs_here: bool,
-    /// True if it is known to be wrong: verification must catch it.
+    /// True if it is known to be wrong and verification must catch it.
     pub known_bad: bool,
     /// Why it is known to be wrong.
     pub known_bad_reason: Option<String>,
-    /// The technique in a sentence.
+    /// The technique, in a sentence.
     pub summary: String,
 }
 
-/// What `carryline list` prints.
+/// The list of `carryline list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VariantList {
-    /// The variants, family by family.
+    /// The variants, by family.
     pub variants: Vec<VariantLine>,
 }
 
-/// The smallest input found on which a variant fails.
+/// The smallest failing input found for a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counterexample {
     /// Length of the call in bytes.
     pub length: u64,
-    /// The destination's address modulo 4096, where there is one.
+    /// The destination's address modulo 4096, if there is one.
     pub dst_offset: Option<u64>,
-    /// The source's address modulo 4096, where there is one.
+    /// The source's address modulo 4096, if there is one.
     pub src_offset: Option<u64>,
-    /// The checksum's seed, where there is one.
+    /// The checksum's seed, if there is one.
     pub seed: Option<u64>,
     /// The input's bytes, in words or in hexadecimal.
     pub bytes: String,
-    /// What is right.
+    /// The right result.
     pub expected: String,
-    /// What came.
+    /// The actual result.
     pub got: String,
-    /// The calls that must come before it, in words; none for most.
+    /// Calls required before this one, in words; usually none.
     pub earlier: Vec<String>,
-    /// All of it, and where the buffers lay, in one sentence.
+    /// All of this and the position of the buffers, in a sentence.
     pub sentence: String,
 }
 
@@ -68,24 +68,24 @@ pub struct Counterexample {
 pub struct ProofLine {
     /// The variant's name.
     pub variant: String,
-    /// What it does.
+    /// Its family.
     pub family: Family,
-    /// The verdict in words: `right`, `wrong`, `known-bad, caught`, `unsupported`, `crashed`, ...
+    /// The verdict: `right`, `wrong`, `known-bad, caught`, `unsupported`, `crashed`, ...
     pub verdict: String,
     /// True if the verdict is the expected one.
     pub good: bool,
-    /// What more there is to say: what was covered, why it does not run, how it died.
+    /// Details: what was covered, why it does not run, or how it crashed.
     pub detail: Option<String>,
-    /// The input that it fails on.
+    /// The input on which it fails.
     pub counterexample: Option<Counterexample>,
 }
 
-/// What `carryline verify` prints.
+/// The list of `carryline verify`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProofList {
-    /// The results, family by family.
+    /// The results, by family.
     pub results: Vec<ProofLine>,
-    /// What was tried of the variants that are right.
+    /// What was tried on the variants found right.
     pub coverage: Coverage,
 }
 
@@ -94,41 +94,41 @@ pub struct ProofList {
 pub struct RunLine {
     /// The run's number in the store.
     pub id: i64,
-    /// Its name wherever it is kept: a hash of its plan and its rounds; `None` if it cannot be read.
+    /// A hash of its plan and rounds, which identifies it in every store; `None` if it cannot be read.
     pub content_hash: Option<String>,
-    /// What its user called it.
+    /// The user's label.
     pub label: Option<String>,
-    /// When it began, as RFC 3339 writes it.
+    /// The time of its start, as in RFC 3339.
     pub started: String,
-    /// The command that made it.
+    /// The command that measured it.
     pub command: String,
-    /// What became of it: `complete`, `interrupted`, `incomplete` (killed, or still going on), `damaged`.
+    /// `complete`, `interrupted`, `incomplete` (killed or still running) or `damaged`.
     pub status: String,
-    /// How many situations it measured.
+    /// The number of situations.
     pub situations: u64,
-    /// How many cells it measured.
+    /// The number of cells.
     pub cells: u64,
-    /// How many rounds are stored.
+    /// The number of stored rounds.
     pub rounds: u64,
 }
 
-/// What `carryline history` prints.
+/// The list of `carryline history`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunList {
-    /// The runs, newest first.
+    /// The runs, latest first.
     pub runs: Vec<RunLine>,
 }
 
-/// What `carryline machine` prints.
+/// The description of `carryline machine`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machine {
     /// The machine, as it is stored with every run.
     pub environment: Value,
-    /// What is to be known of it beyond the values, in sentences.
+    /// Further facts, in sentences.
     pub notes: Vec<String>,
     /// What cannot be measured here, with the reason.
     pub not_measurable: Vec<NotMeasurable>,
-    /// What is assumed where the machine does not tell, and what of it is hidden on purpose.
+    /// Assumptions about unknown properties, and properties hidden on purpose.
     pub assumed: Vec<String>,
 }
 
@@ -141,15 +141,15 @@ pub struct NotMeasurable {
     pub why: String,
 }
 
-/// Any of the lists as indented JSON.
+/// A list as indented JSON.
 ///
 /// # Errors
-/// None that these types can cause; the signature is serde's.
+/// The errors of serde, which these types do not cause.
 pub fn to_json<T: Serialize>(list: &T) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(list)
 }
 
-/// The text with one space between words: what was written over several lines of a source stands in one.
+/// Joins the words of a text, which may span several lines of source, with single spaces.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -191,7 +191,7 @@ impl VariantList {
 }
 
 impl ProofList {
-    /// The table, with each counterexample below it, and a line that counts.
+    /// The table, followed by the counterexamples and the number of failures.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut table = Table::new([
@@ -269,7 +269,7 @@ impl RunList {
 }
 
 impl Machine {
-    /// What it is in words, then what cannot be measured here and why.
+    /// The machine as a table, followed by what cannot be measured here and what is assumed.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut table = Table::new([("machine", Kind::Name), ("", Kind::Text)]);
@@ -298,7 +298,8 @@ impl Machine {
     }
 }
 
-/// A JSON object as keys and values: nested keys are joined by points, lists of plain values by commas.
+/// Flattens a JSON object to keys and values: nested keys are joined by points, lists of plain values by
+/// commas.
 ///
 /// ```
 /// use carryline_report::listing::flatten;

@@ -1,9 +1,10 @@
-//! Many conditions at once: variants down, conditions across, one table for each family and dependence.
+//! Matrices for many conditions: variants down, conditions across, a table for each family and dependence.
 //!
-//! A column says only what sets it apart; what all columns share is in the title. Where the columns do not fit,
-//! each cell becomes a row of its own. The fastest of a column, and what is tied with it, are marked `*`.
+//! A column's header has only the fields that vary; the title has the others. If the columns do not fit, each
+//! cell becomes a row. `*` marks the fastest of a column and those that tie with it.
 
 use crate::figure::{Scale, WITHIN_NULL, fastest_first};
+use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
 use crate::table::{Emphasis, Kind, Style, Table, bold};
@@ -13,68 +14,54 @@ use carryline_conditions::{Condition, Dependence};
 use carryline_results::{Cell, RunResult, Status};
 use carryline_variants::Family;
 
-/// One table's worth of cells: one family, one dependence.
+/// The cells of a family and a dependence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// What all its variants do.
+    /// The family.
     pub family: Family,
-    /// How the calls of all its cells follow each other.
+    /// The dependence.
     pub dependence: Dependence,
-    /// How the figures were made.
+    /// The unit and basis of the figures.
     pub scale: Scale,
-    /// What all conditions have in common.
+    /// The fields that all conditions share.
     pub common: Vec<String>,
-    /// What sets each condition apart, a word for each field that varies.
+    /// The fields of each condition that vary, a word for each.
     pub columns: Vec<Vec<String>>,
-    /// Names of the variants, in the order of their first cells.
+    /// The names of the variants, in the order of their first cells.
     pub variants: Vec<String>,
-    /// By variant, by condition; `None` where there is no such cell.
+    /// The entries by variant, then by condition; `None` if there is no such cell.
     pub entries: Vec<Vec<Option<Entry>>>,
-    /// Reasons of the cells without figures, each once.
+    /// The reasons of cells without figures, without duplicates.
     pub reasons: Vec<String>,
-    /// How many calls the batches of cold conditions had, in words; empty without any.
+    /// The number of calls per batch of each cold condition, in words.
     pub batches: Vec<String>,
 }
 
 /// A cell in a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The figure, or what became of the cell.
+    /// The figure, or the status of a cell without one.
     pub text: String,
     /// The interval of the figure.
     pub interval: String,
-    /// True for the fastest of its condition and everything tied with it.
+    /// True for the fastest of its condition and those that tie with it.
     pub best: bool,
-    /// Its place in its condition, the fastest first.
+    /// Its place in its condition, by speed.
     pub place: usize,
 }
 
-/// The matrices of a run, by family and dependence, in the order in which they first appear.
+/// The matrices of a run by family and dependence, in the order of their first cells.
 #[must_use]
 pub fn matrices(run: &RunResult, unit: Unit) -> Vec<Matrix> {
     let key = |cell: &Cell| (cell.family, cell.condition.dependence);
-    let mut keys: Vec<(Family, Dependence)> = vec![];
-    for cell in &run.cells {
-        if !keys.contains(&key(cell)) {
-            keys.push(key(cell));
-        }
-    }
-    let of = |wanted: &(Family, Dependence)| run.cells.iter().filter(|cell| key(cell) == *wanted).collect();
-    keys.iter().map(|wanted| matrix(run, unit, wanted, of(wanted))).collect()
+    let groups = grouped(&run.cells, |one, other| key(one) == key(other));
+    groups.iter().map(|cells| matrix(run, unit, key(cells[0]), cells)).collect()
 }
 
-fn matrix(run: &RunResult, unit: Unit, key: &(Family, Dependence), cells: Vec<&Cell>) -> Matrix {
+fn matrix(run: &RunResult, unit: Unit, key: (Family, Dependence), cells: &[&Cell]) -> Matrix {
     let scale = Scale::of(run, unit, cells.iter().copied());
-    let mut conditions: Vec<&Condition> = vec![];
-    let mut variants: Vec<&str> = vec![];
-    for cell in &cells {
-        if !conditions.contains(&&cell.condition) {
-            conditions.push(&cell.condition);
-        }
-        if !variants.contains(&cell.variant.as_str()) {
-            variants.push(&cell.variant);
-        }
-    }
+    let conditions: Vec<&Condition> = distinct(cells.iter().map(|cell| &cell.condition));
+    let variants = distinct(cells.iter().map(|cell| cell.variant.as_str()));
     let fields: Vec<_> = conditions.iter().map(|condition| labels::fields(condition)).collect();
     let varies = |at: usize| fields.iter().any(|words| words[at].1 != fields[0][at].1);
     let varying: Vec<usize> = (0..labels::FIELDS).filter(|at| varies(*at)).collect();
@@ -100,14 +87,11 @@ fn matrix(run: &RunResult, unit: Unit, key: &(Family, Dependence), cells: Vec<&C
         };
         ordered.iter().map(find).collect()
     });
-    let mut reasons: Vec<String> = vec![];
-    for cell in cells.iter().filter(|cell| cell.status != Status::Ok) {
+    let failed = cells.iter().filter(|cell| cell.status != Status::Ok);
+    let reasons = failed.map(|cell| {
         let detail = cell.detail.as_deref().unwrap_or("no reason given");
-        let reason = format!("{}: {}: {}", safe(&cell.variant), status_word(cell.status), safe(detail));
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
+        format!("{}: {}: {}", safe(&cell.variant), status_word(cell.status), safe(detail))
+    });
     let batches = ordered.iter().filter_map(|here| {
         let calls = here.iter().find_map(|cell| cell.observed.as_ref()?.batch_calls)?;
         let condition = &here[0].condition;
@@ -124,7 +108,7 @@ fn matrix(run: &RunResult, unit: Unit, key: &(Family, Dependence), cells: Vec<&C
         columns: columns.collect(),
         entries: entries.collect(),
         variants: variants.into_iter().map(safe).collect(),
-        reasons,
+        reasons: distinct(reasons),
     }
 }
 
@@ -139,7 +123,7 @@ fn entry(scale: &Scale, cell: &Cell, place: usize) -> Entry {
 }
 
 impl Matrix {
-    /// What the table is about.
+    /// Family, dependence, common fields and unit.
     #[must_use]
     pub fn title(&self) -> String {
         let common = self.common.iter().map(|word| format!(", {word}")).collect::<String>();
@@ -147,8 +131,8 @@ impl Matrix {
         format!("{}, {} calls{common}: {basis} {unit}", self.family, self.dependence)
     }
 
-    /// The table, the reasons of what has no figure, and a note where a unit cannot be had. Columns become rows
-    /// when they do not fit the width, or are more than eight where there is none.
+    /// The table, the reasons of missing figures, and a note if the unit is unknown. Columns become rows if
+    /// they do not fit into the width, or without a width if there are more than eight.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let across = self.across().render(Style { width: None, ..style });
@@ -166,7 +150,7 @@ impl Matrix {
             out.push_str(&format!("{WITHIN_NULL}: within the null call, which does nothing\n"));
         }
         if !self.batches.is_empty() {
-            let note = format!("Calls in a batch: {}", self.batches.join(", "));
+            let note = format!("Calls per batch: {}", self.batches.join(", "));
             out.push_str(&(wrap(&note, style.width, 2) + "\n"));
         }
         for reason in &self.reasons {
@@ -177,7 +161,7 @@ impl Matrix {
         out
     }
 
-    /// What sets the column apart, or the unit where there is only one.
+    /// The header of a column: the fields that vary, or the unit if there are none.
     fn column_header(&self, words: &[String]) -> String {
         if words.is_empty() { self.scale.unit_name().to_owned() } else { words.join("\n") }
     }
@@ -297,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_across_goes_down() {
+    fn columns_that_do_not_fit_become_rows() {
         let mut run = fixture::run();
         run.cells.retain(|cell| cell.family == Family::Zero);
         let matrix = matrices(&run, Unit::BytesPerCycle).remove(0);
@@ -335,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn several_fields_that_vary_stack_in_the_header() {
+    fn varying_fields_are_stacked_in_the_header() {
         let mut run = fixture::run();
         run.cells.retain(|cell| cell.family == Family::Zero && cell.status == Status::Ok);
         for cell in run.cells.iter_mut().skip(4) {
@@ -355,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_the_null_call_is_no_negative_time() {
+    fn a_time_within_the_null_call_is_not_negative() {
         let mut run = fixture::run();
         run.cells.retain(|cell| cell.family == Family::Checksum && cell.variant != "reference");
         run.cells.truncate(3);

@@ -1,12 +1,13 @@
-//! One ranking per situation: who is fastest, by how much, and how near the hardware's limit.
+//! Rankings, one per situation: which variant is fastest, by how much, and how close to the hardware's limit.
 //!
-//! Rows are in the order of the printed time. Which of them could not be told apart is shown by letters: rows that share
-//! one are tied. Ratios to the baseline are paired within rounds, and so are the verdicts that letters come from; a ratio
-//! that contradicts the medians beside it is marked. What could not be measured stands below, with its reason.
+//! Rows are ordered by the printed time. Letters show ties: rows that share a letter tie. Ratios to the
+//! baseline are paired within rounds, as are the verdicts that the letters come from; a ratio that
+//! contradicts the medians next to it is marked. Variants without figures follow, each with the reason.
 
 mod text;
 
 use crate::figure::{self, DisplayedFigure, Scale, speed};
+use crate::grouping::grouped;
 use crate::labels;
 use crate::roles::Roles;
 use crate::text::{enumerate, safe};
@@ -20,19 +21,19 @@ use std::fmt;
 
 pub use text::{Rows, blocks, legend};
 
-/// Cells that cannot stand in one ranking.
+/// Cells that do not belong in one ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RankingError {
-    /// Their calls follow each other in different ways: the figures answer different questions.
+    /// Cells with different dependence, whose figures are not comparable.
     MixedDependence {
-        /// The situation that holds them.
+        /// The situation.
         situation: String,
-        /// What was found, each once.
+        /// The dependences, without duplicates.
         found: Vec<Dependence>,
     },
-    /// Another part of their condition differs.
+    /// Cells with different conditions.
     MixedConditions {
-        /// The situation that holds them.
+        /// The situation.
         situation: String,
         /// Two conditions that differ.
         found: [String; 2],
@@ -45,7 +46,7 @@ impl fmt::Display for RankingError {
             RankingError::MixedDependence { situation, found } => {
                 let found = found.iter().map(|dependence| dependence.word().to_owned()).collect::<Vec<_>>();
                 let found = enumerate(&found);
-                write!(f, "situation '{situation}' mixes {found} calls, which one table must not")
+                write!(f, "situation '{situation}' mixes {found} calls, which are not comparable")
             }
             RankingError::MixedConditions { situation, found: [one, other] } => {
                 write!(f, "situation '{situation}' mixes conditions, '{one}' and '{other}'")
@@ -59,25 +60,25 @@ impl std::error::Error for RankingError {}
 /// A variant in a ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankedRow {
-    /// 1 is the fastest; `None` for one that was measured but is not a candidate.
+    /// 1 is the fastest; `None` for a measured variant that is not a candidate.
     pub rank: Option<u32>,
     /// True if another row has the same rank.
     pub shared: bool,
     /// Its name.
     pub variant: String,
-    /// The figure that counts in the requested unit, see [`Scale::headline`].
+    /// The main figure in the requested unit; see [`Scale::headline`].
     pub headline: Option<DisplayedFigure>,
-    /// The other of net and gross.
-    pub beside: Option<DisplayedFigure>,
-    /// The letters of its groups: rows that share one could not be told apart. Empty without a rank.
+    /// The figure of the other basis; see [`Scale::secondary`].
+    pub secondary: Option<DisplayedFigure>,
+    /// The letters of its tie groups; empty without a rank.
     pub letters: String,
-    /// How many times as fast as the baseline.
+    /// Speed relative to the baseline.
     pub speed: Option<f64>,
-    /// The ends of that ratio's interval, the lower first.
+    /// The interval of the speed, lower end first.
     pub speed_interval: Option<[f64; 2]>,
-    /// True if that ratio, which is paired, contradicts the medians of the two.
+    /// True if the paired speed contradicts the medians of the two variants.
     pub contradicts: bool,
-    /// True for a row that is never folded: the baseline, this project's own function, a routine of the user's.
+    /// True for a row that is never folded: the baseline, this project's own function, or a plug-in.
     pub is_singled: bool,
     /// Share of the machine's limit.
     pub limit_share: Option<f64>,
@@ -85,49 +86,49 @@ pub struct RankedRow {
     pub ties_with: Vec<String>,
 }
 
-/// A variant that has no figure.
+/// A variant without a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Its name.
     pub variant: String,
-    /// What became of it.
+    /// Its status.
     pub status: Status,
-    /// Why.
+    /// The reason.
     pub detail: String,
 }
 
-/// The variants of a family under one condition, in the order of their times.
+/// The variants of a family under one condition, ordered by time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
     /// The situation's name.
     pub situation: String,
-    /// What all variants do.
+    /// The family.
     pub family: Family,
     /// The condition in full.
     pub title: String,
-    /// How calls follow each other.
+    /// The dependence.
     pub dependence: Dependence,
-    /// How the figures were made.
+    /// The unit and basis of the figures.
     pub scale: Scale,
     /// The baseline of the ratios, if it was measured here.
     pub baseline: Option<String>,
-    /// Difference within which everything is a tie, in this situation or else in the run.
+    /// The noise floor of the situation, or else of the run.
     pub noise_floor: Option<f64>,
-    /// What was measured, the least gross time first.
+    /// The measured variants, by gross time.
     pub rows: Vec<RankedRow>,
-    /// What was not, and why.
+    /// The variants without a figure.
     pub failures: Vec<Failure>,
 }
 
-/// The rankings of a run, in the order in which its situations first appear.
+/// The rankings of a run, in the order of the situations' first cells.
 ///
 /// # Errors
-/// When cells of one situation differ in their condition: they do not belong in one table.
+/// If cells of one situation differ in their condition.
 pub fn rankings(run: &RunResult, unit: Unit, roles: &Roles) -> Result<Vec<Ranking>, RankingError> {
     by_situation(run).iter().map(|cells| ranking(run, unit, roles, cells)).collect()
 }
 
-/// The letters that rankings show, by situation, family and variant; ranked cells alone have some.
+/// The letters of all ranked cells, by situation, family and variant.
 #[must_use]
 pub fn group_letters(run: &RunResult) -> HashMap<(&str, Family, &str), String> {
     let lettered = by_situation(run).into_iter().flat_map(|cells| {
@@ -141,24 +142,12 @@ pub fn group_letters(run: &RunResult) -> HashMap<(&str, Family, &str), String> {
         .collect()
 }
 
-/// The cells of each situation, in the order in which the situations first appear.
+/// The cells of each situation, in the order of their first cells.
 fn by_situation(run: &RunResult) -> Vec<Vec<&Cell>> {
-    let mut groups: Vec<Vec<&Cell>> = vec![];
-    for cell in &run.cells {
-        let same = |group: &&mut Vec<&Cell>| {
-            group
-                .first()
-                .is_some_and(|first| first.situation == cell.situation && first.family == cell.family)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
-    groups
+    grouped(&run.cells, |one, other| one.situation == other.situation && one.family == other.family)
 }
 
-/// What was measured, the fastest first.
+/// The measured cells, fastest first.
 fn in_order<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
     let mut measured: Vec<&Cell> = cells.iter().copied().filter(|cell| cell.status == Status::Ok).collect();
     measured.sort_by(|a, b| time(a).total_cmp(&time(b)).then_with(|| a.variant.cmp(&b.variant)));
@@ -169,7 +158,7 @@ fn time(cell: &Cell) -> f64 {
     cell.gross.map_or(f64::INFINITY, |gross| gross.median)
 }
 
-/// Of the cells of one situation, at least one.
+/// The ranking of a situation's cells, of which there must be at least one.
 fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Result<Ranking, RankingError> {
     check_unmixed(cells)?;
     let scale = Scale::of(run, unit, cells.iter().copied());
@@ -185,7 +174,7 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         shared: cell.rank.is_some() && measured.iter().filter(|other| other.rank == cell.rank).count() > 1,
         variant: safe(&cell.variant),
         headline: scale.headline(cell),
-        beside: scale.beside(cell),
+        secondary: scale.secondary(cell),
         letters,
         speed: speed(cell),
         speed_interval: speed_interval(cell),
@@ -213,7 +202,7 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
     })
 }
 
-/// The letters of each cell, from the ties of all pairs of ranked cells: `a` for the group of the first.
+/// The letters of each cell, from the ties between ranked cells; the first group is `a`.
 fn letters(cells: &[&Cell]) -> Vec<String> {
     let ranked: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].rank.is_some()).collect();
     let differ = |a: usize, b: usize| {
@@ -241,23 +230,23 @@ fn speed_interval(cell: &Cell) -> Option<[f64; 2]> {
     Some([1.0 / ratio.high, 1.0 / ratio.low]).filter(|ends| ends.iter().all(|end| end.is_finite()))
 }
 
-/// True if the ratio of rounds says another thing than the two medians: the other direction, by more than the floor, or
-/// a quotient of the medians that is far outside of the ratio's interval.
+/// True if the paired ratio contradicts the quotient of the medians: they differ in direction by more than
+/// the floor, or the quotient is far outside the ratio's interval.
 fn contradicts(cell: &Cell, baseline: f64, floor: f64) -> bool {
-    /// A quotient that lies outside of the interval by less is no news to a reader.
+    /// Smaller distances from the interval are not worth a mark.
     const FAR: f64 = 0.05;
     let (Some(ratio), Some(own)) = (cell.ratio_to_baseline, cell.gross) else { return false };
     let quotient = own.median / baseline;
     let beyond = |one: f64, other: f64| one > 1.0 + floor && other < 1.0;
-    let turned = beyond(quotient, ratio.median)
+    let opposite = beyond(quotient, ratio.median)
         || beyond(ratio.median, quotient)
         || beyond(1.0 / quotient, 1.0 / ratio.median)
         || beyond(1.0 / ratio.median, 1.0 / quotient);
     let far = floor.max(FAR);
-    turned || quotient > ratio.high * (1.0 + far) || quotient * (1.0 + far) < ratio.low
+    opposite || quotient > ratio.high * (1.0 + far) || quotient * (1.0 + far) < ratio.low
 }
 
-/// True for what a reader looks for wherever it stands.
+/// True for rows that readers always look for.
 fn is_singled(cell: &Cell, baseline: Option<&str>, roles: &Roles) -> bool {
     let name = cell.variant.as_str();
     let collected = find(cell.family, name);
@@ -291,7 +280,7 @@ fn noise_floor(run: &RunResult, situation: &str) -> Option<f64> {
     Some(here.map_or(floor.relative, |(_, relative)| *relative))
 }
 
-/// The status as a table says it.
+/// The status as printed in tables.
 #[must_use]
 pub const fn status_word(status: Status) -> &'static str {
     match status {
@@ -304,19 +293,19 @@ pub const fn status_word(status: Status) -> &'static str {
     }
 }
 
-/// What a ranking comes to.
+/// The main result of a ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding<'a> {
     /// Nothing was ranked.
     Nothing,
-    /// Most of the ranked rows could not be told from the best: these.
+    /// Most ranked rows tie with the best: these.
     NoDifference(Vec<&'a RankedRow>),
-    /// The first row of the best rank, and what could not be told from it.
+    /// The leader of the best rank, and the rows that tie with it.
     Fastest(&'a RankedRow, Vec<&'a RankedRow>),
 }
 
 impl Ranking {
-    /// What it comes to: no winner is named where most tie with it.
+    /// The main result; names no winner if most rows tie with it.
     #[must_use]
     pub fn finding(&self) -> Finding<'_> {
         let ranked = self.rows.iter().filter(|row| row.rank.is_some()).count();
@@ -331,7 +320,7 @@ impl Ranking {
         }
     }
 
-    /// The finding, and how good it is: one line.
+    /// The main result with speed, share of the limit and noise floor, in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         let mut parts = vec![];

@@ -1,13 +1,13 @@
-//! What to use here: from the rankings of all situations to a short, honest table per family.
-//! Honestly: a tie is printed as a tie, a loss of this project's own function comes first and with its size, and a
-//! change of winner by size is placed between the two sizes that were measured, not at one of them. There is one
-//! table for each dependence, as everywhere.
+//! Recommendations: a short table for each family, derived from the rankings of all situations. A tie is
+//! shown as a tie, and losses of this project's own function come first, with their size. There is a table
+//! for each dependence.
 
 mod elsewhere;
 pub(crate) mod tuning;
 
 use crate::advice::effort;
 use crate::figure::{baseline, fastest_first, speed};
+use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
 use crate::roles::Roles;
@@ -18,25 +18,26 @@ use carryline_conditions::{Beside, Dependence, Then};
 use carryline_results::{Cell, RunResult, Status};
 use carryline_variants::Family;
 
-/// What to use on the machine of a run.
+/// The recommendations for the machine of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
-    /// False when the run was interrupted: some situations are missing.
+    /// False if the run was interrupted, so that situations are missing.
     pub complete: bool,
-    /// By family, in the order of the run.
+    /// The recommendations by family, in the order of the run.
     pub families: Vec<FamilyAdvice>,
 }
 
-/// What to use for one family's job.
+/// The recommendations for a family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FamilyAdvice {
-    /// Whose job.
+    /// The family.
     pub family: Family,
-    /// The baselines of the speeds, each once, in the order of the situations; empty where it was not measured.
+    /// The baselines of the speeds, in the order of the situations, without duplicates; empty if none was
+    /// measured.
     pub baselines: Vec<String>,
-    /// The situations, apart by dependence.
+    /// The situations, by dependence.
     pub tables: Vec<(Dependence, Vec<Choice>)>,
-    /// The same in plain words.
+    /// The conclusions in sentences.
     pub sentences: Vec<String>,
 }
 
@@ -45,15 +46,15 @@ pub struct FamilyAdvice {
 pub struct Choice {
     /// The condition without family and dependence.
     pub condition: String,
-    /// The fastest and all that are tied with it, the simplest first; never empty.
+    /// The fastest variant and those that tie with it, the simplest first; never empty.
     pub winners: Vec<String>,
-    /// How many times as fast as the baseline the fastest is.
+    /// Speed of the fastest relative to the baseline.
     pub speed: Option<f64>,
-    /// The baseline of that speed.
+    /// The baseline.
     pub baseline: Option<String>,
 }
 
-/// One situation's cells, winners first.
+/// The cells of a situation, winners first.
 pub(crate) struct Situation<'a> {
     pub(crate) cells: Vec<&'a Cell>,
     winners: Vec<String>,
@@ -70,16 +71,11 @@ impl Situation<'_> {
     }
 }
 
-/// Draws the conclusions from a run. Situations without a winner are left out.
+/// Derives the recommendations from a run, without situations that have no winner.
 #[must_use]
 pub fn recommend(run: &RunResult, roles: &Roles) -> Recommendation {
-    let mut families: Vec<Family> = vec![];
-    for cell in &run.cells {
-        if !families.contains(&cell.family) {
-            families.push(cell.family);
-        }
-    }
-    let families = families.into_iter().filter_map(|family| advise(run, roles, family)).collect();
+    let families = distinct(run.cells.iter().map(|cell| cell.family)).into_iter();
+    let families = families.filter_map(|family| advise(run, roles, family)).collect();
     Recommendation { complete: run.complete, families }
 }
 
@@ -101,12 +97,7 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
             .collect();
         (!choices.is_empty()).then_some((dependence, choices))
     });
-    let mut baselines: Vec<String> = vec![];
-    for name in situations.iter().filter_map(compared) {
-        if !baselines.contains(&name) {
-            baselines.push(name);
-        }
-    }
+    let baselines = distinct(situations.iter().filter_map(compared));
     let mut sentences = vec![];
     sentences.extend(roles.ours(family).and_then(|ours| our_standing(&situations, ours)));
     sentences.push(everywhere(family, roles, &situations));
@@ -119,17 +110,10 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
 }
 
 pub(crate) fn situations(run: &RunResult, family: Family) -> Vec<Situation<'_>> {
-    let mut groups: Vec<Vec<&Cell>> = vec![];
-    for cell in run.cells.iter().filter(|cell| cell.family == family) {
-        // Mixed situations are an error for a ranking; here their parts are separate situations.
-        let same = |group: &&mut Vec<&Cell>| {
-            group[0].situation == cell.situation && group[0].condition == cell.condition
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    // Mixed conditions are an error in a ranking; here they become separate situations.
+    let groups = grouped(run.cells.iter().filter(|cell| cell.family == family), |one, other| {
+        one.situation == other.situation && one.condition == other.condition
+    });
     let ranked = groups.into_iter().filter_map(|mut cells| {
         fastest_first(&mut cells);
         let won = |cell: &Cell| cell.status == Status::Ok && cell.rank == Some(1);
@@ -140,7 +124,7 @@ pub(crate) fn situations(run: &RunResult, family: Family) -> Vec<Situation<'_>> 
     ranked.collect()
 }
 
-/// Where and by how much this project's own function is beaten; `None` if it is nowhere.
+/// Where this project's own function loses, and by how much; `None` if nowhere.
 fn our_standing(situations: &[Situation], ours: &str) -> Option<String> {
     let entered: Vec<(&Situation, &Cell)> = situations
         .iter()
@@ -166,7 +150,7 @@ fn our_standing(situations: &[Situation], ours: &str) -> Option<String> {
     }
 }
 
-/// By what part of the winner's gross time the other takes longer: from the paired ratios where there are any.
+/// The extra gross time relative to the winner's, from the paired ratios if there are any.
 pub(crate) fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
     let paired =
         own.ratio_to_baseline.zip(winner.ratio_to_baseline).map(|(own, best)| own.median / best.median);
@@ -174,17 +158,12 @@ pub(crate) fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
     paired.or_else(gross).map(|ratio| ratio - 1.0).filter(|by| by.is_finite())
 }
 
-/// Which variants are never beaten, or else which comes closest.
+/// The variants that win in all situations, or else in most.
 fn everywhere(family: Family, roles: &Roles, situations: &[Situation]) -> String {
     let wins = |name: &String| situations.iter().filter(|s| s.winners.contains(name)).count();
-    let mut names: Vec<String> = vec![];
-    for name in situations.iter().flat_map(|situation| &situation.winners) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    let most = names.iter().map(wins).max().unwrap_or(0);
-    let best: Vec<String> = names.into_iter().filter(|name| wins(name) == most).collect();
+    let names = distinct(situations.iter().flat_map(|situation| &situation.winners));
+    let most = names.iter().copied().map(wins).max().unwrap_or(0);
+    let best: Vec<String> = names.into_iter().filter(|name| wins(name) == most).cloned().collect();
     let best = by_effort(family, &best, roles);
     let (verb, total) = (if best.len() == 1 { "is" } else { "are" }, situations.len());
     let named = if best.len() > 4 { format!("{} variants", best.len()) } else { enumerate(&best) };
@@ -207,37 +186,32 @@ fn everywhere(family: Family, roles: &Roles, situations: &[Situation]) -> String
     }
 }
 
-/// For hot buffers of fixed sizes, which variant holds up to which size: as few changes as the ties allow.
+/// For hot buffers of fixed sizes, the winner by range of sizes, with as few changes as the ties allow.
 fn thresholds(family: Family, roles: &Roles, situations: &[Situation]) -> Vec<String> {
-    let mut groups: Vec<Vec<(u64, &Situation)>> = vec![];
-    for situation in situations {
+    let of_fixed_size = situations.iter().filter_map(|situation| {
         let condition = &situation.first().condition;
         let plain = condition.cache.is_hot()
             && condition.segments.is_empty()
             && condition.then == Then::Nothing
             && condition.beside == Beside::Nothing;
-        let Some(size) = labels::fixed_size(condition).filter(|_| plain) else { continue };
-        let same = |group: &&mut Vec<(u64, &Situation)>| {
-            let other = &group[0].1.first().condition;
-            (other.offsets, other.pages, other.dependence)
-                == (condition.offsets, condition.pages, condition.dependence)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push((size, situation)),
-            None => groups.push(vec![(size, situation)]),
-        }
-    }
+        Some((labels::fixed_size(condition).filter(|_| plain)?, situation))
+    });
+    let key = |situation: &Situation| {
+        let condition = &situation.first().condition;
+        (condition.offsets, condition.pages, condition.dependence)
+    };
+    let groups = grouped(of_fixed_size, |(_, one), (_, other)| key(one) == key(other));
     groups.into_iter().filter_map(|group| threshold_sentence(family, roles, group)).collect()
 }
 
-/// The names, the simplest first.
+/// The names, simplest first.
 fn by_effort(family: Family, names: &[String], roles: &Roles) -> Vec<String> {
     let mut names = names.to_vec();
     names.sort_by_key(|name| effort(family, name, roles));
     names
 }
 
-/// The first of several that tie: `carryline`, `carryline or avx2`, `carryline or 4 others`.
+/// Abbreviates names that tie: `carryline`, `carryline or avx2`, `carryline or 4 others`.
 fn one_of(names: &[String]) -> String {
     match names {
         [] => "-".to_owned(),
@@ -250,7 +224,7 @@ fn one_of(names: &[String]) -> String {
 fn threshold_sentence(family: Family, roles: &Roles, mut group: Vec<(u64, &Situation)>) -> Option<String> {
     group.sort_by_key(|(size, _)| *size);
     group.dedup_by_key(|(size, _)| *size);
-    // Each span: its sizes' first and last, and who is fastest or tied at all of them.
+    // Each span has its first and last size and the variants that win at all of its sizes.
     let mut spans: Vec<(u64, u64, Vec<String>)> = vec![];
     for (size, situation) in &group {
         let held: Vec<String> = spans.last().map_or_else(Vec::new, |(_, _, names)| {
@@ -269,7 +243,7 @@ fn threshold_sentence(family: Family, roles: &Roles, mut group: Vec<(u64, &Situa
     for (index, (low, high, names)) in spans.iter().enumerate() {
         let range = match index {
             0 => format!("up to {}", byte_phrase(*high)),
-            last if last + 1 == spans.len() => format!("from {} on", byte_phrase(*low)),
+            last if last + 1 == spans.len() => format!("from {}", byte_phrase(*low)),
             _ if low == high => format!("at {}", byte_phrase(*low)),
             _ => format!("from {} to {}", byte_phrase(*low), byte_phrase(*high)),
         };
@@ -312,13 +286,13 @@ impl Recommendation {
 }
 
 impl FamilyAdvice {
-    /// What the table of that dependence is about.
+    /// The title of the table of a dependence.
     #[must_use]
     pub fn title(&self, dependence: Dependence) -> String {
         format!("{}, {dependence} calls", self.family)
     }
 
-    /// The choices as a table; without the baselines where they do not fit.
+    /// The choices as a table, without the baselines if they do not fit.
     fn table(&self, choices: &[Choice], style: Style) -> String {
         let kinds = [Kind::Name, Kind::Text, Kind::Number, Kind::Name];
         let of = |columns: usize| {
@@ -335,8 +309,8 @@ impl FamilyAdvice {
         Some(of(kinds.len())).filter(fits).unwrap_or_else(|| of(kinds.len() - 1))
     }
 
-    /// The headers of the columns that say anything: the baseline stands in the third where all situations have the same,
-    /// and beside each of them where they have not.
+    /// The headers: the third one names the baseline if all situations have the same; otherwise a fourth
+    /// column does.
     #[must_use]
     pub fn headers(&self, line_break: &str) -> Vec<String> {
         let mut headers = vec!["situation".to_owned(), "use".to_owned()];
@@ -350,8 +324,8 @@ impl FamilyAdvice {
 }
 
 impl Choice {
-    /// Situation, the simplest winner (and how many others there are), speed, its baseline; a table takes as many as it
-    /// has [headers](FamilyAdvice::headers).
+    /// Situation, simplest winner with the number of others, speed and its baseline; a table takes as many as
+    /// it has [headers](FamilyAdvice::headers).
     #[must_use]
     pub fn cells(&self) -> [String; 4] {
         let speed = self.speed.map_or_else(|| "-".to_owned(), times);

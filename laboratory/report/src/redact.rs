@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// What of an environment tells machines of one model apart, or names their owner's choices. What figures depend on stays:
-/// the CPU's family, model and features, caches, clock, pages, C library and build.
+/// The fields of an environment that identify a machine or reveal its owner's choices. Fields that affect
+/// figures stay: the CPU's family, model and features, caches, clock, pages, C library and build.
 const IDENTIFYING: [(&str, &[&str]); 4] = [
     ("cpu", &["brand", "stepping", "microcode", "hypervisor", "logical_cpus", "allowed_cpus"]),
     ("memory", &["total_bytes", "available_bytes"]),
@@ -11,8 +11,8 @@ const IDENTIFYING: [(&str, &[&str]); 4] = [
     ("clock", &["hz"]),
 ];
 
-/// The value of any command's JSON without that, wherever it stands, and marked: `environment` without identifying fields,
-/// command lines and plug-ins without folders, no number of the run in its store.
+/// Redacts the JSON of any command and marks it as redacted: removes identifying fields from every
+/// `environment`, folders from command lines and plug-ins, and numbers of runs in a store.
 #[must_use]
 pub fn redacted(mut value: Value) -> Value {
     redact(&mut value);
@@ -47,7 +47,7 @@ fn environment(value: &mut Value) {
     }
 }
 
-/// Leaves of every path in a text its last part.
+/// Reduces each path in a text to its last part.
 fn strip_folders(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -60,8 +60,8 @@ fn strip_folders(value: &mut Value) {
     }
 }
 
-/// `--plugin=/home/me/mine.so:my_sum:checksum` without the folder. What has a slash and no folder, such as a variant with
-/// its family or a unit, stays.
+/// Removes the folder from `--plugin=/home/me/mine.so:my_sum:checksum`. Words with a single slash that are no
+/// paths, such as a variant with its family or a unit, stay.
 fn strip_folder(word: &str) -> String {
     let path = word.find(['=', ':']).filter(|_| word.starts_with("--")).map_or(0, |at| at + 1);
     let (option, path) = word.split_at(path);
@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_identifies_goes_and_what_figures_depend_on_stays() {
+    fn identifying_fields_are_removed_and_those_that_affect_figures_stay() {
         let value = json!({
             "run_id": 7,
             "command": ["/opt/x/carryline", "measure", "--variants", "zero/avx2", "--unit", "GB/s", "--plugin=/home/me/mine.so:f:zero"],

@@ -1,9 +1,9 @@
-//! Who is who in a family: what rankings compare with, and which variant is this project's own.
+//! The baseline and this project's own variant of each family.
 
 use carryline_variants::{Family, Role, of};
 use std::collections::BTreeMap;
 
-/// The names that reports single out, by family.
+/// The names that reports give special treatment, by family.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Roles {
     baselines: BTreeMap<Family, String>,
@@ -11,7 +11,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// As the collection declares them.
+    /// The roles declared in the collection.
     #[must_use]
     pub fn of_collection() -> Roles {
         let named = |role: Role| {
@@ -24,7 +24,7 @@ impl Roles {
         Roles { baselines: named(Role::Baseline), ours: named(Role::Ours) }
     }
 
-    /// As given: families with a variant's name.
+    /// The given roles: families with a variant's name.
     #[must_use]
     pub fn new(baselines: &[(Family, &str)], ours: &[(Family, &str)]) -> Roles {
         let owned = |pairs: &[(Family, &str)]| {
@@ -33,7 +33,7 @@ impl Roles {
         Roles { baselines: owned(baselines), ours: owned(ours) }
     }
 
-    /// What a user of the family has today, which ratios compare with.
+    /// The baseline of ratios: what users of the family have today.
     #[must_use]
     pub fn baseline(&self, family: Family) -> Option<&str> {
         self.baselines.get(&family).map(String::as_str)
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_collection_says_which_is_ours() {
+    fn the_collection_declares_ours() {
         let roles = Roles::of_collection();
         for family in Family::ALL {
             assert_eq!(roles.ours(family), Some("carryline"));

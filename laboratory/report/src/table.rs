@@ -1,7 +1,8 @@
-//! A plain table: header, thin rule, right-aligned numbers, no boxes.
+//! Plain tables: a header, a thin rule, right-aligned numbers, no boxes.
 //!
-//! A thin layer over comfy-table, which arranges columns. Numbers and names are never broken; where a width is
-//! given, only text columns wrap to fit it. Colour is put on whole lines after arranging, and only when asked
+//! A thin layer over comfy-table, which arranges the columns. Numbers and names are never broken; only text
+//! columns wrap to a given width. Colour is added to whole lines afterwards, and only on request, so that
+//! widths are right and piped output is plain.
 //! for, so that every width is right and piped output is plain.
 
 use crate::text::safe;
@@ -9,16 +10,16 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width, presets,
 };
 
-/// How to print for a terminal or a pipe.
+/// The style for a terminal or a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Style {
-    /// Bold and colour by ANSI escape sequences.
+    /// Whether to use bold and colour by ANSI escape sequences.
     pub colour: bool,
-    /// Columns that there are; without it, lines are as long as they need to be.
+    /// The width in columns; without one, lines are never broken.
     pub width: Option<u16>,
 }
 
-/// What a column holds.
+/// The kind of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Right-aligned, never broken.
@@ -29,16 +30,16 @@ pub enum Kind {
     Text,
 }
 
-/// How a row stands out when colour is requested.
+/// The emphasis of a row in colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emphasis {
-    /// Not.
+    /// None.
     None,
     /// A winner.
     Strong,
-    /// Beside the point.
+    /// Of little interest.
     Faint,
-    /// Something went wrong.
+    /// A failure.
     Bad,
 }
 
@@ -56,13 +57,13 @@ impl Emphasis {
 const BOLD: &str = "\u{1b}[1m";
 const RESET: &str = "\u{1b}[0m";
 
-/// The text in bold, if colour is requested.
+/// The text in bold if the style has colour.
 #[must_use]
 pub fn bold(text: &str, style: Style) -> String {
     paint(text, BOLD, style)
 }
 
-/// The text so emphasised, if colour is requested.
+/// The text with the emphasis if the style has colour.
 #[must_use]
 pub fn emphasise(text: &str, emphasis: Emphasis, style: Style) -> String {
     paint(text, emphasis.start(), style)
@@ -72,7 +73,7 @@ fn paint(text: &str, start: &str, style: Style) -> String {
     if style.colour && !start.is_empty() { format!("{start}{text}{RESET}") } else { text.to_owned() }
 }
 
-/// Rows below a header.
+/// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<(String, Kind)>,
@@ -80,8 +81,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns and no row. A header may have several lines. The first column is never
-    /// broken, whatever its kind.
+    /// A table without rows. A header may have several lines. The first column is never broken, whatever its
+    /// kind.
     #[must_use]
     pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Kind)>) -> Table {
         Table {
@@ -90,19 +91,19 @@ impl Table {
         }
     }
 
-    /// Adds a row; missing cells are empty, and cells beyond the last column are not shown.
+    /// Adds a row; missing cells are empty, excess cells are dropped.
     pub fn push(&mut self, mut cells: Vec<String>, emphasis: Emphasis) {
         cells.resize(self.columns.len(), String::new());
         self.rows.push((cells, emphasis));
     }
 
-    /// True if it has no row.
+    /// True if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The table as lines, each with a line break; nothing when it has no row.
+    /// The table as lines, each with a line break; empty if there are no rows.
     #[must_use]
     pub fn render(&self, style: Style) -> String {
         if self.rows.is_empty() {
@@ -130,8 +131,8 @@ impl Table {
         out
     }
 
-    /// True if a line of the body begins a row: the first column is not blank there. It never wraps, and a
-    /// row whose first cell is empty is printed with a dash in it.
+    /// True if a line of the body begins a row, that is, if its first column is not blank. That column never
+    /// wraps, and an empty first cell is printed as a dash.
     fn begins_row(&self, line: &str) -> bool {
         let first = self.rows.iter().map(|(cells, _)| first_cell(cells).chars().count());
         let header = self.columns.first().map_or("", |(header, _)| header.as_str());
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_text_wraps_and_nothing_steers_the_terminal() {
+    fn only_text_wraps_and_control_characters_are_escaped() {
         insta::assert_snapshot!(sample().render(Style { colour: false, width: Some(50) }), @r"
         variant           net  note
                         ticks
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_covers_whole_rows_and_only_when_asked() {
+    fn colour_covers_whole_rows_and_is_optional() {
         let plain = sample().render(Style { colour: false, width: Some(50) });
         let coloured = sample().render(Style { colour: true, width: Some(50) });
         assert!(!plain.contains('\u{1b}'));
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_table_is_nothing() {
+    fn an_empty_table_renders_as_nothing() {
         assert_eq!(Table::new([("a", Kind::Name)]).render(Style::default()), "");
     }
 }

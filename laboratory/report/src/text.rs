@@ -1,20 +1,20 @@
-//! Plain text: wrapping at words, and names made safe to print.
+//! Plain text: wrapping, and escaping of names.
 
-/// The text on one line and with every control character written out, so that a name from a stranger's file
-/// cannot move the cursor, clear the screen or turn the line around.
+/// The text on one line with control characters escaped, so that a name from an untrusted file cannot move
+/// the cursor, clear the screen or change the direction of the text.
 ///
 /// ```
 /// assert_eq!(carryline_report::text::safe("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
 /// ```
 #[must_use]
 pub fn safe(text: &str) -> String {
-    let turns =
+    let is_bidi_control =
         |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\n' | '\r' | '\t') {
             out.push(' ');
-        } else if c.is_control() || turns(c) {
+        } else if c.is_control() || is_bidi_control(c) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
@@ -23,9 +23,9 @@ pub fn safe(text: &str) -> String {
     out
 }
 
-/// Breaks a paragraph at spaces into lines of at most `width` characters (never, without one), each after the
-/// first behind `indent` spaces. A word longer than a line gets its own line, and a percent sign stays with its number.
-/// Ends without a line break.
+/// Breaks a paragraph at spaces into lines of at most `width` characters (no limit without one), indenting
+/// all but the first by `indent` spaces. A longer word gets its own line, and a percent sign stays with its
+/// number. Ends without a line break.
 #[must_use]
 pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
     let width = width.map_or(usize::MAX, usize::from).max(indent + 20);
@@ -51,7 +51,7 @@ pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
     out
 }
 
-/// Names as a sentence holds them: `a`, `a and b`, `a, b and c`.
+/// Joins names for a sentence: `a`, `a and b`, `a, b and c`.
 #[must_use]
 pub fn enumerate(names: &[String]) -> String {
     match names {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wraps_at_words_and_keeps_long_ones_whole() {
+    fn text_wraps_at_spaces_and_long_words_stay_whole() {
         let text = "one two three aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa four";
         insta::assert_snapshot!(wrap(text, Some(22), 2), @r"
         one two three
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_steers_a_terminal_survives() {
+    fn control_characters_are_escaped() {
         for text in ["\u{1b}]0;x\u{7}", "a\r\nb\tc", "\u{202e}txt", "\u{9b}2J", "\u{7f}"] {
             assert!(safe(text).chars().all(|c| !c.is_control() && c != '\u{202e}'), "{text:?}");
         }

@@ -1,18 +1,18 @@
-//! Units and numbers: what `--unit` knows, how ticks become it, and how a number is written.
+//! Units and the formatting of numbers.
 //!
-//! A run counts in ticks of the time-stamp counter. Everything else needs a factor that a machine may not give
-//! (ticks per core cycle, ticks per nanosecond), so a conversion answers `None` rather than a guess. Numbers
-//! are written in the C locale, a decimal point and a space between groups of three digits, with about three
-//! significant digits: more would be noise.
+//! A run is measured in ticks of the time-stamp counter. Other units need a factor that may be unknown (ticks
+//! per core cycle, ticks per nanosecond), in which case a conversion returns `None`. Numbers are printed with
+//! a decimal point, a space between groups of three digits, and about three significant digits; more would be
+//! noise.
 
 use carryline_results::RunResult;
 use std::fmt;
 use std::str::FromStr;
 
-/// What `--unit` chooses between.
+/// The units of `--unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Unit {
-    /// Ticks of the time-stamp counter per call: what was measured.
+    /// Ticks of the time-stamp counter per call, as measured.
     #[default]
     Ticks,
     /// Core cycles per call.
@@ -27,10 +27,10 @@ pub enum Unit {
     BytesPerCycle,
 }
 
-/// A word that is not a unit.
+/// An unknown unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownUnit {
-    /// What was written.
+    /// The word given.
     pub word: String,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for UnknownUnit {
 
 impl std::error::Error for UnknownUnit {}
 
-/// The units of a tick, where the run could determine them.
+/// The units of a tick, if the run could determine them.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Factors {
     /// Ticks of the time-stamp counter per core cycle.
@@ -53,7 +53,7 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// The run's own calibration.
+    /// The factors of a run.
     #[must_use]
     pub const fn of_run(run: &RunResult) -> Factors {
         Factors { ticks_per_cycle: run.ticks_per_cycle, ticks_per_ns: run.ticks_per_ns }
@@ -61,7 +61,7 @@ impl Factors {
 }
 
 impl Unit {
-    /// The words of the command line.
+    /// The words of the command line, with descriptions.
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("ticks", "ticks of the time-stamp counter per call"),
         ("cycles", "core cycles per call"),
@@ -71,7 +71,7 @@ impl Unit {
         ("B/cycle", "bytes per core cycle"),
     ];
 
-    /// Every unit, in the order of the words.
+    /// All units, in the order of [`Unit::WORDS`].
     pub const ALL: [Unit; 6] =
         [Unit::Ticks, Unit::Cycles, Unit::Ns, Unit::GbPerS, Unit::GibPerS, Unit::BytesPerCycle];
 
@@ -88,14 +88,14 @@ impl Unit {
         }
     }
 
-    /// True if more is better: bytes per time, not time per call.
+    /// True for rates: bytes per time instead of time per call.
     #[must_use]
     pub const fn is_rate(self) -> bool {
         matches!(self, Unit::GbPerS | Unit::GibPerS | Unit::BytesPerCycle)
     }
 
-    /// A call of `bytes` that took `ticks`, in this unit. `None` where a factor is unknown or the result would
-    /// not be a number, such as the rate of a call that took no time.
+    /// Converts the time of a call of `bytes`. `None` if a factor is unknown or the result is not a number,
+    /// such as the rate of a call that took no time.
     ///
     /// ```
     /// use carryline_report::units::{Factors, Unit};
@@ -135,7 +135,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Digits after the point that leave about three significant ones.
+/// The number of decimals for about three significant digits.
 #[must_use]
 pub fn decimals_for(value: f64) -> usize {
     match value.abs() {
@@ -145,7 +145,7 @@ pub fn decimals_for(value: f64) -> usize {
     }
 }
 
-/// A number with that many decimals, digits grouped by spaces from 1 000 on; `-` if it is none.
+/// A number with this many decimals, with a space between groups of three digits; `-` if it is not finite.
 ///
 /// ```
 /// use carryline_report::units::number_with;
@@ -180,26 +180,32 @@ pub fn number(value: f64) -> String {
     number_with(value, decimals_for(value))
 }
 
-/// A number, or `-` where there is none.
+/// A number, or `-` for `None`.
 #[must_use]
 pub fn number_or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), number)
 }
 
-/// A share as a whole percentage; a share that would read `0 %` without being nothing is `<1 %`.
+/// A share as a whole percentage; nonzero shares that round to zero are `<1 %`.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent > 0.0 && percent < 0.5 { "<1 %".to_owned() } else { format!("{} %", number_with(percent, 0)) }
 }
 
-/// A small relative difference: one decimal of a percentage.
+/// A relative difference as a whole percentage with its sign: `+3 %`.
+#[must_use]
+pub fn percent_signed(share: f64) -> String {
+    format!("{}{}", if share >= 0.0 { "+" } else { "" }, percent(share))
+}
+
+/// A small relative difference, as a percentage with one decimal.
 #[must_use]
 pub fn percent_fine(share: f64) -> String {
     format!("{} %", number_with(share * 100.0, if share.abs() < 0.0995 { 1 } else { 0 }))
 }
 
-/// How many times as fast: `1.82x`.
+/// A factor: `1.82x`.
 #[must_use]
 pub fn times(factor: f64) -> String {
     if factor.is_finite() { format!("{}x", number_with(factor, 2)) } else { "-".to_owned() }
@@ -223,7 +229,7 @@ pub fn byte_size(bytes: u64) -> String {
     }
 }
 
-/// The same as a phrase: `40 bytes`, `1 byte`, `4 KiB`.
+/// An exact number of bytes as a phrase: `40 bytes`, `1 byte`, `4 KiB`.
 #[must_use]
 pub fn byte_phrase(bytes: u64) -> String {
     let size = byte_size(bytes);
@@ -263,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_unit_is_named_with_the_right_ones() {
+    fn an_unknown_unit_is_an_error_that_lists_the_known_ones() {
         for unit in Unit::ALL {
             assert_eq!(unit.word().parse(), Ok(unit));
             assert!(Unit::WORDS.iter().any(|(word, _)| *word == unit.word()));
@@ -273,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_conversion_has_the_value_worked_out_by_hand() {
+    fn conversions_match_hand_calculation() {
         // 1 500 bytes in 26 ticks, at 0.65 ticks per cycle and 2.6 per ns: 40 cycles, 10 ns, 150 bytes per ns.
         let factors = Factors { ticks_per_cycle: Some(0.65), ticks_per_ns: Some(2.6) };
         let values = Unit::ALL.map(|unit| unit.convert(26.0, 1500.0, factors).expect("both factors known"));
@@ -284,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_factor_or_no_time_is_none_not_a_guess() {
+    fn an_unknown_factor_or_zero_time_gives_none() {
         let none = Factors::default();
         assert_eq!(
             Unit::ALL.map(|unit| unit.convert(26.0, 1.0, none).is_some()),
@@ -301,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_three_digits() {
+    fn numbers_have_three_significant_digits() {
         let written =
             [0.0, 0.049, 4.062, 9.996, 52.34, 99.96, 287.4, 1234.5, 12_345_678.0, -3.0, f64::INFINITY]
                 .map(number);

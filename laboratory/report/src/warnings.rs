@@ -1,10 +1,10 @@
-//! A run's warnings, each with its code, cause and remedy.
+//! A run's warnings as text, each with its code, cause and remedy.
 
 use crate::table::{Emphasis, Style, emphasise};
 use crate::text::{safe, wrap};
 use carryline_results::Warning;
 
-/// The warnings as lines; nothing when there are none.
+/// The warnings as lines; empty if there are none.
 #[must_use]
 pub fn to_text(warnings: &[Warning], style: Style) -> String {
     let mut out = String::new();
@@ -37,7 +37,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn code_cause_and_remedy() {
+    fn warnings_have_code_cause_and_remedy() {
         let style = Style { colour: false, width: Some(60) };
         insta::assert_snapshot!(to_text(&fixture::run().warnings, style), @"
         W02  The machine is virtual and shares its cores with

@@ -1,34 +1,34 @@
-//! The C library as a row, and the two ways of starting a process in which it is one.
+//! The C library's rows, and the processes in which they are valid.
 //!
-//! glibc on x86-64 hands calls above a threshold to `rep movsb` and `rep stosb`. On some CPUs that is many times slower
-//! than its own loops, and a variable of the environment, `GLIBC_TUNABLES`, raises the thresholds out of reach, which
-//! newer versions do by themselves. So there are two rows of each function: as installed, and with raised thresholds
-//! (`..._no_rep`). The library reads the variable once, when a process starts: a process has one of the two, and a row
-//! can be verified and timed only in a process that was started for it.
+//! glibc on x86-64 uses `rep movsb` and `rep stosb` for calls above a threshold. On some CPUs these are many
+//! times slower than its own loops. The environment variable `GLIBC_TUNABLES` can raise the thresholds out of
+//! reach, which newer versions do by default. Each function therefore has two rows: as installed, and with
+//! raised thresholds (`..._no_rep`). The library reads the variable only when a process starts, so a process
+//! has one of the two, and a row can be verified and timed only in a process started for it.
 
 use crate::{Variant, of};
 
-/// The thresholds that the C library of a process has for `rep movsb` and `rep stosb`.
+/// The thresholds for `rep movsb` and `rep stosb` of the C library in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Thresholds {
-    /// Those that programs of this user get.
+    /// Those that the user's programs get.
     AsInstalled,
     /// So high that no call reaches them.
     Raised,
 }
 
-/// What a variant that ends in the C library is among its rows.
+/// The relation of a variant to the C library.
 #[derive(Clone, Copy, Debug)]
 pub enum CLibrary {
-    /// The function as installed; there may be a row with raised thresholds.
+    /// It calls the C library as installed; a row with raised thresholds may exist.
     AsInstalled,
-    /// The same function as that row, with raised thresholds.
+    /// It is the given row with raised thresholds.
     Raised(&'static Variant),
 }
 
 impl Variant {
-    /// In which processes it is what its name says; `None` for a variant that does not call the C library, which is
-    /// the same in all.
+    /// The thresholds in the processes for which its name is valid; `None` for a variant that does not call
+    /// the C library and is the same in all processes.
     ///
     /// ```
     /// use carryline_variants::{Family, c_library::Thresholds, find};
@@ -63,7 +63,7 @@ mod tests {
     use crate::{Role, all, find};
 
     #[test]
-    fn the_rows_of_the_c_library_come_in_pairs() {
+    fn c_library_rows_come_in_pairs() {
         for variant in all() {
             let raised = variant.thresholds() == Some(Thresholds::Raised);
             assert_eq!(variant.name.ends_with("_no_rep"), raised, "{}", variant.name);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_that_ends_in_the_c_library_has_two_rows() {
+    fn baselines_that_call_the_c_library_have_two_rows() {
         for variant in all().filter(|variant| variant.role == Role::Baseline) {
             assert_eq!(variant.thresholds().is_some(), variant.with_other_thresholds().is_some());
         }

@@ -1,13 +1,14 @@
-//! 32-bit add-with-carry over stated words: what the checksum routines of the nineties are made of.
+//! 32-bit add-with-carry chains, the building block of the checksum routines of the nineties.
 
-/// Adds the 32-bit words at the given byte distances from `$data` onto `$sum` (a `u32` variable), in one chain of
-/// add-with-carry whose last carry is added back. A byte at each `touch` distance is read first, and not used.
+/// Adds the 32-bit words at the given byte distances from `$data` to `$sum` (a `u32` variable), in one chain
+/// of add-with-carry whose last carry is added back. A byte at each `touch` distance is read first and not
+/// used.
 ///
-/// Each must be readable: the caller's `unsafe` says so.
+/// The caller's `unsafe` must ensure that each is readable.
 macro_rules! adc32_chain {
     ($sum:ident, $data:expr, touch [$($touch:literal),*], $first:literal $(, $next:literal)*) => {
         core::arch::asm!(
-            // Names the register where nothing is touched.
+            // Uses the register operand even if nothing is touched.
             "/* {touched:e} */",
             $(concat!("mov {touched:l}, byte ptr [{data} + ", $touch, "]"),)*
             concat!("add {sum:e}, dword ptr [{data} + ", $first, "]"),
@@ -30,31 +31,31 @@ pub(crate) fn add32(a: u32, b: u32) -> u32 {
     sum.wrapping_add(u32::from(carry))
 }
 
-/// What is left of a message once its first bytes are summed.
+/// The remainder of a message whose first bytes have been summed.
 pub(crate) struct Rest {
     /// The sum so far.
     pub sum: u32,
-    /// Where the rest begins.
+    /// The start of the remainder.
     pub at: *const u8,
     /// Its bytes.
     pub left: usize,
-    /// Whether the sum was turned by eight bits, and must be turned back at the end.
-    pub turned: bool,
+    /// Whether the sum was rotated by eight bits, and must be rotated back at the end.
+    pub rotated: bool,
 }
 
-/// Adds the bytes before the first multiple of `align` (a power of two from 4 on). An odd first byte turns the sum by
-/// eight bits.
+/// Adds the bytes before the first multiple of `align` (a power of two, at least 4). An odd first byte
+/// rotates the sum by eight bits.
 ///
 /// # Safety
 /// `data` is valid for reads of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn add_head(mut sum: u32, data: *const u8, len: usize, align: usize) -> Rest {
     let (mut at, mut left) = (data, len);
-    let turned = at as usize & 1 != 0 && left >= 1;
-    // SAFETY: at + left is the end of the len bytes throughout; each word is read only where it is left, the 16-bit one
-    // at a multiple of 2.
+    let rotated = at as usize & 1 != 0 && left >= 1;
+    // SAFETY: at + left is always the end of the len bytes; each word is read only if that many bytes are
+    // left, the 16-bit one at a multiple of 2.
     unsafe {
-        if turned {
+        if rotated {
             sum = add32(sum.rotate_left(8), u32::from(u16::from_ne_bytes([0, at.read()])));
             at = at.add(1);
             left -= 1;
@@ -70,17 +71,17 @@ pub(crate) unsafe fn add_head(mut sum: u32, data: *const u8, len: usize, align: 
             left = crate::edges::keep_loop(left - 4);
         }
     }
-    Rest { sum, at, left, turned }
+    Rest { sum, at, left, rotated }
 }
 
-/// The sum with the last bytes of a message added: words of 32 bits, then of 16, then a byte.
+/// Adds the last bytes of a message: words of 32 bits, then of 16, then a byte.
 ///
 /// # Safety
 /// `data` is valid for reads of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn add_tail(mut sum: u32, data: *const u8, len: usize) -> u32 {
     let (mut at, mut left) = (data, len);
-    // SAFETY: each word is read only where it is left.
+    // SAFETY: each word is read only if that many bytes are left.
     unsafe {
         while left >= 4 {
             sum = add32(sum, at.cast::<u32>().read_unaligned());

@@ -1,24 +1,23 @@
-//! Heads and tails that several zeroing and copying kernels share.
+//! Heads and tails shared by several zeroing and copying kernels.
 //!
-//! A kernel's technique is its main loop. What is left before an alignment boundary and behind the last whole
-//! block is done here, the same way for all: two moves of the widest kind that fits, one from each end, which
-//! may overlap in the middle. Nothing outside the range is touched.
+//! A kernel's technique is its main loop. The bytes before an alignment boundary and after the last whole
+//! block are handled here, in the same way for all kernels: two moves of the widest type that fits, one from
+//! each end, which may overlap in the middle. Nothing outside the range is accessed.
 //!
 //! ```text
 //! len = 11:  [0 1 2 3 4 5 6 7]8 9 a      first 8 bytes
 //!             0 1 2[3 4 5 6 7 8 9 a]     last 8 bytes
 //! ```
 
-#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "most kernels exist on x86-64 alone"))]
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "most kernels exist only on x86-64"))]
 
 /// Writes a zero `T` at both ends of `len` bytes.
 ///
 /// # Safety
-/// `dst` is valid for writes of `len` bytes, and `len` is at least the size of `T`, for which all-zero is a
-/// value.
+/// `dst` is valid for writes of `len` bytes, `len` is at least the size of `T`, and all-zero is a valid `T`.
 #[inline(always)]
 unsafe fn zero_ends<T: Copy>(dst: *mut u8, len: usize) {
-    // SAFETY: both places lie in dst..dst + len because size_of::<T>() <= len; zero is a value of T.
+    // SAFETY: both places lie in dst..dst + len because size_of::<T>() <= len; all-zero is a valid T.
     unsafe {
         let zero = core::mem::zeroed::<T>();
         dst.cast::<T>().write_unaligned(zero);
@@ -29,8 +28,8 @@ unsafe fn zero_ends<T: Copy>(dst: *mut u8, len: usize) {
 /// Copies a `T` at both ends of `len` bytes; both are read before either is written.
 ///
 /// # Safety
-/// `src` is valid for reads and `dst` for writes of `len` bytes, and `len` is at least the size of `T`, for
-/// which every bit pattern is a value.
+/// `src` is valid for reads and `dst` for writes of `len` bytes, `len` is at least the size of `T`, and every
+/// bit pattern is a valid `T`.
 #[inline(always)]
 unsafe fn copy_ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
     let last = len - size_of::<T>();
@@ -71,7 +70,8 @@ pub(crate) unsafe fn zero_below_16(dst: *mut u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn zero_below_32(dst: *mut u8, len: usize) {
     debug_assert!(len < 32);
-    // SAFETY: 16 bytes and more hold a u128 at either end; fewer are what `zero_below_16` takes. All are writable by contract.
+    // SAFETY: 16 bytes or more hold a u128 at each end; `zero_below_16` takes fewer. All are writable by
+    // contract.
     unsafe {
         if len >= 16 {
             zero_ends::<u128>(dst, len);
@@ -88,7 +88,7 @@ pub(crate) unsafe fn zero_below_32(dst: *mut u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn zero_below_64(dst: *mut u8, len: usize) {
     debug_assert!(len < 64);
-    // SAFETY: 32 bytes and more hold a [u128; 2] at either end; fewer are what `zero_below_32` takes. All are writable by
+    // SAFETY: 32 bytes or more hold a [u128; 2] at each end; `zero_below_32` takes fewer. All are writable by
     // contract.
     unsafe {
         if len >= 32 {
@@ -128,7 +128,7 @@ pub(crate) unsafe fn copy_below_16(dst: *mut u8, src: *const u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn copy_below_32(dst: *mut u8, src: *const u8, len: usize) {
     debug_assert!(len < 32);
-    // SAFETY: 16 bytes and more hold a u128 at either end; fewer are what `copy_below_16` takes. All are readable and
+    // SAFETY: 16 bytes or more hold a u128 at each end; `copy_below_16` takes fewer. All are readable and
     // writable by contract.
     unsafe {
         if len >= 16 {
@@ -146,8 +146,8 @@ pub(crate) unsafe fn copy_below_32(dst: *mut u8, src: *const u8, len: usize) {
 #[inline(always)]
 pub(crate) unsafe fn copy_below_64(dst: *mut u8, src: *const u8, len: usize) {
     debug_assert!(len < 64);
-    // SAFETY: of at least 32 bytes, the first 32 and the last 32 are the caller's; otherwise as in
-    // copy_below_32.
+    // SAFETY: 32 bytes or more have 32 at each end, which are readable and writable by contract;
+    // `copy_below_32` takes fewer.
     unsafe {
         if len >= 32 {
             let head = src.cast::<u128>().read_unaligned();
@@ -161,21 +161,21 @@ pub(crate) unsafe fn copy_below_64(dst: *mut u8, src: *const u8, len: usize) {
     }
 }
 
-/// How many of `len` bytes lie before the first multiple of `align` (a power of two) at or behind `address`.
+/// The number of the `len` bytes at `address` that lie before the next multiple of `align` (a power of two).
 #[inline(always)]
 pub(crate) fn bytes_to_boundary(address: *const u8, align: usize, len: usize) -> usize {
     ((address as usize).wrapping_neg() & (align - 1)).min(len)
 }
 
-/// Passes a loop's counter through, and keeps the compiler from rewriting the loop: it may neither see a
-/// memset or a memcpy in it and call that, nor unroll it further than it is written, because here the counter
-/// may change and memory may be read and written, as far as it knows. It is not an instruction.
+/// Returns a loop's counter unchanged, and keeps the compiler from rewriting the loop: it can neither replace
+/// the loop by a call of memset or memcpy nor unroll it further, because it must assume that the counter
+/// changes here and that memory is read and written. Emits no instruction.
 #[inline(always)]
 pub(crate) fn keep_loop(left: usize) -> usize {
     #[cfg(target_arch = "x86_64")]
     {
         let mut left = left;
-        // SAFETY: no instruction at all.
+        // SAFETY: emits no instruction.
         unsafe { core::arch::asm!("/* {0} */", inout(reg) left, options(nostack, preserves_flags)) };
         left
     }

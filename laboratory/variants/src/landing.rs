@@ -1,11 +1,11 @@
-//! Where a call of a variant lands once the compiler and the dynamic linker have done their part.
+//! The code that a call of a variant reaches once the compiler and the dynamic linker have done their part.
 //!
-//! A variant's [`routine`](crate::Variant::routine) is a function of this crate. For most that is the code itself. Where
-//! it only hands its arguments on to a function that is found at run time, a program's own call has no such step: a
-//! call of `carryline::zero::fill` is compiled to a call through the library's table, and one of `memcpy` to a call
-//! through the dynamic linker's. A timed loop that calls through a pointer already *is* that call; were the pointer to
-//! lead to a jump, every call would be timed with one jump more than the program makes, which is a quarter of what
-//! the smallest calls cost.
+//! A variant's [`routine`](crate::Variant::routine) is a function of this crate. For most variants that is
+//! the code itself. If it only forwards its arguments to a function found at run time, a program's own call
+//! has no such step: a call of `carryline::zero::fill` is compiled to a call through the library's table, and
+//! one of `memcpy` to a call through the dynamic linker's. A timed loop that calls through a pointer already
+//! *is* that call. If the pointer led to a jump, every call would be timed with one jump more than the
+//! program makes, which is a quarter of the cost of the smallest calls.
 
 use crate::{Family, Routine, Variant};
 use carryline::internals::dispatch::{self, Function, Kernel};
@@ -16,19 +16,19 @@ pub type SetFn = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
 /// `memcpy` and `memmove`.
 pub type MoveFn = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
 
-/// What a timed loop calls. The arguments and the effect are those of the variant's routine.
+/// The function that a timed loop calls. Its arguments and effect are those of the variant's routine.
 #[derive(Clone, Copy, Debug)]
 pub enum Landing {
     /// A routine of the family's own signature.
     Routine(Routine),
-    /// A routine of the zero family, with the C library's signature: the value is 0.
+    /// A routine of the zero family with the C library's signature, called with a byte of 0.
     Set(SetFn),
-    /// A routine of the copy family, with the C library's signature.
+    /// A routine of the copy family with the C library's signature.
     Move(MoveFn),
 }
 
 impl Landing {
-    /// The family whose work this does.
+    /// The family of the routine.
     #[must_use]
     pub const fn family(&self) -> Family {
         match self {
@@ -38,7 +38,7 @@ impl Landing {
         }
     }
 
-    /// Where its code begins.
+    /// The address of its code.
     #[must_use]
     pub fn address(&self) -> usize {
         match self {
@@ -56,7 +56,7 @@ impl From<Routine> for Landing {
 }
 
 impl Variant {
-    /// Where a program's call lands; see [the module](self).
+    /// The code that a program's call reaches; see [the module](self).
     ///
     /// ```
     /// use carryline_variants::landing::Landing;
@@ -70,7 +70,7 @@ impl Variant {
     }
 }
 
-/// The code that the library uses for a function in this process, of the function's list of kernels.
+/// The kernel of a list that the library uses for a function in this process.
 pub(crate) fn kernel<F: Copy>(function: Function, list: &[Kernel<F>]) -> Option<F> {
     let chosen = dispatch::chosen().into_iter().find(|choice| choice.function == function)?;
     list.iter().find(|kernel| kernel.name == chosen.kernel).map(|kernel| kernel.function)
@@ -82,7 +82,7 @@ mod tests {
     use crate::all;
 
     #[test]
-    fn the_library_lands_in_its_kernels_and_the_c_library_in_its_own_functions() {
+    fn calls_land_in_the_librarys_kernels_or_the_c_librarys_functions() {
         let mut landed = 0;
         for variant in all() {
             match variant.landing() {

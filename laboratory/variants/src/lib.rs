@@ -1,8 +1,8 @@
-//! The collection: every way ever worth comparing to zero, copy and checksum memory.
+//! Every implementation worth comparing of zeroing, copying and checksumming memory.
 //!
-//! A variant is one file with one `static VARIANT`, which says all that is special about it, and its name in its family's
-//! list. What it promises is its family's contract, written at the top of the family's module; verification, the measurement, the listings and
-//! the tests all iterate the lists.
+//! A variant is one file with one `static VARIANT`, which holds everything specific to it, and its name in
+//! its family's list. Its contract is its family's, stated at the top of the family's module. Verification,
+//! measurement, listings and tests all iterate the lists.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 use c_library::CLibrary;
@@ -10,7 +10,7 @@ use carryline::internals::cpu::Features;
 use core::fmt;
 use landing::Landing;
 
-/// The variants of a family, a name each, in the order of listings: their modules, and the list `VARIANTS`.
+/// Declares the modules of a family's variants and the list `VARIANTS`, in the order of listings.
 macro_rules! family {
     ($($(#[$attribute:meta])* $name:ident;)*) => {
         $($(#[$attribute])* pub mod $name;)*
@@ -38,7 +38,7 @@ mod tests;
 mod unrolled;
 pub mod zero;
 
-/// What users of the peers do: its examples are tested where the peers are there.
+/// Documentation for users of the peers; its examples are tested if the peers are enabled.
 #[cfg(all(doctest, feature = "peers"))]
 #[doc = include_str!("../../../docs/adopting.md")]
 struct Adopting;
@@ -106,7 +106,7 @@ impl fmt::Display for Family {
     }
 }
 
-/// A routine of some family, behind the C calling convention that plug-ins use too.
+/// A routine of a family, with the C calling convention that plug-ins use too.
 #[derive(Clone, Copy, Debug)]
 pub enum Routine {
     /// See [`ZeroFn`].
@@ -131,7 +131,7 @@ impl Routine {
         }
     }
 
-    /// Where its code begins.
+    /// The address of its code.
     #[must_use]
     pub fn address(&self) -> usize {
         match *self {
@@ -143,17 +143,17 @@ impl Routine {
     }
 }
 
-/// Who a variant is, for grouping in listings and for what rankings compare against.
+/// The role of a variant in listings and rankings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The frozen naive form that verifications compare with; not a candidate in rankings.
+    /// The naive form that verification compares with; not a candidate in rankings.
     Reference,
     /// A technique.
     Technique,
-    /// A form that one of the seeds measured, kept for its experiment: it takes part elsewhere only when named.
-    Seed,
-    /// What a user has today without us; rankings state ratios to the family's baseline, the better of the two where it
-    /// ends in the C library (see [`c_library`]).
+    /// A form measured by a source document, kept for its experiment. It is used elsewhere only if named.
+    Historical,
+    /// What a user has today without this project. Rankings state ratios to the family's baseline, or to the
+    /// faster of its two rows if it calls the C library (see [`c_library`]).
     Baseline,
     /// Another project's library.
     Peer,
@@ -161,14 +161,14 @@ pub enum Role {
     Ours,
 }
 
-/// One way to do a family's job.
+/// An implementation of a family's job.
 #[derive(Debug)]
 pub struct Variant {
     /// Unique in its family; also the file's name. Letters, digits and underscores.
     pub name: &'static str,
     /// The code.
     pub routine: Routine,
-    /// What it is among the others.
+    /// Its role.
     pub role: Role,
     /// CPU features without which calling it is illegal.
     pub needs: Features,
@@ -176,19 +176,20 @@ pub struct Variant {
     pub lengths: Lengths,
     /// The technique in one sentence.
     pub summary: &'static str,
-    /// Where it comes from: seed, paper, crate and version, RFC.
+    /// Its source: document, paper, crate and version, RFC.
     pub provenance: &'static str,
-    /// What a program writes to get it, where that is a call of a library.
+    /// The call by which a program gets it, if it is a library's.
     pub call: Option<&'static str>,
-    /// Why it is known to be wrong, if it is: then verification must catch it, and it is never ranked.
+    /// The reason why it is known to be wrong, if it is. Verification must catch it, and it is never ranked.
     pub known_bad: Option<&'static str>,
-    /// Where a program's call lands, if the routine only hands on to code that is found at run time; see [`landing`].
+    /// The code that a program's call reaches, if the routine only forwards to code found at run time; see
+    /// [`landing`].
     pub lands: Option<fn() -> Landing>,
-    /// How the C library's thresholds bear on it, if it ends in the C library; see [`c_library`].
+    /// Its relation to the C library's thresholds, if it calls the C library; see [`c_library`].
     pub c_library: Option<CLibrary>,
 }
 
-/// Which lengths a variant is made for, and whether it heeds a seed.
+/// The lengths that a variant supports, and whether it uses the seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lengths {
     /// Any.
@@ -197,12 +198,12 @@ pub enum Lengths {
     UpTo(usize),
     /// Exactly this many bytes.
     Only(usize),
-    /// Exactly this many bytes, and the seed must be 0: it is not looked at.
+    /// Exactly this many bytes, with a seed of 0, which is ignored.
     OnlyUnseeded(usize),
 }
 
 impl Lengths {
-    /// True if a call with `len` bytes is within what the authors support.
+    /// Whether the variant supports calls of `len` bytes.
     #[must_use]
     pub const fn contains(self, len: usize) -> bool {
         match self {
@@ -212,7 +213,7 @@ impl Lengths {
         }
     }
 
-    /// The seed that a call gets when `seed` is asked for: the same, unless the variant is made for 0 alone.
+    /// The seed to use in place of `seed`: the same, or 0 if the variant supports only that.
     #[must_use]
     pub const fn seed(self, seed: u32) -> u32 {
         match self {
@@ -223,8 +224,8 @@ impl Lengths {
 }
 
 impl Variant {
-    /// What most variants are where they do not say otherwise: not known to be wrong, of any length, code of their own. Names
-    /// and routines are everybody's own.
+    /// The default fields of a variant: any length, no CPU features, not known to be wrong, not forwarding.
+    /// Name and routine must be replaced.
     pub const PLAIN: Variant = Variant {
         name: "",
         routine: null::routine(Family::Zero),
@@ -245,48 +246,47 @@ impl Variant {
         self.routine.family()
     }
 
-    /// True if the CPU, as masked, can run it.
+    /// Whether the CPU, as masked, can run it.
     #[must_use]
     pub fn runs_here(&self) -> bool {
         carryline::internals::cpu::features().contains(self.needs)
     }
 
-    /// Why it may not stand behind `memset` or `memcpy` themselves, in the words of a message; `None` if it may: it takes
-    /// every length, is not known to be wrong, and calls none of these functions, which would then call it. `carryline`
-    /// goes through a dispatch that the interposer replaces.
+    /// The reason why it cannot replace `memset` or `memcpy` in the interposer, as the rest of a sentence;
+    /// `None` if it can: it supports every length, is not known to be wrong, and calls neither of these
+    /// functions, which would call it again. `carryline` is excluded because it goes through a dispatch that
+    /// the interposer replaces.
     #[must_use]
     pub fn cannot_interpose(&self) -> Option<&'static str> {
         if self.is_c_library_function() {
-            return Some("is the C library's, which is called libc there");
+            return Some("is the C library's, whose name there is libc");
         }
         match (self.family(), self.c_library, self.role) {
             (Family::Checksum | Family::CopyChecksum, ..) => Some("neither zeroes nor only copies"),
             (_, Some(CLibrary::Raised(_)), _) => {
                 Some("is the C library of a process that was started with GLIBC_TUNABLES")
             }
-            (_, Some(CLibrary::AsInstalled), _) => Some("calls the functions that it would serve"),
-            (.., Role::Ours) => {
-                Some("goes through the library's own choice, which is called carryline there")
-            }
-            (.., Role::Peer) => Some("is another library's"),
-            (.., Role::Seed | Role::Baseline) => Some("is kept for an experiment"),
+            (_, Some(CLibrary::AsInstalled), _) => Some("calls the functions that it would replace"),
+            (.., Role::Ours) => Some("goes through the library's dispatch, whose name there is carryline"),
+            (.., Role::Peer) => Some("is from another library"),
+            (.., Role::Historical | Role::Baseline) => Some("is kept for an experiment"),
             (.., Role::Technique | Role::Reference) if self.known_bad.is_some() => {
                 Some("is known to be wrong")
             }
             (.., Role::Technique | Role::Reference) if self.lengths != Lengths::Any => {
-                Some("does not take every length")
+                Some("does not support every length")
             }
             (.., Role::Technique | Role::Reference) => None,
         }
     }
 
-    /// True if it may; see [`Variant::cannot_interpose`].
+    /// Whether it can replace `memset` or `memcpy` in the interposer; see [`Variant::cannot_interpose`].
     #[must_use]
     pub fn can_interpose(&self) -> bool {
         self.cannot_interpose().is_none()
     }
 
-    /// True for the rows that are a function of the C library as installed, and not a way to it.
+    /// Whether the row is a function of the C library as installed, not code that calls one.
     #[must_use]
     pub fn is_c_library_function(&self) -> bool {
         matches!(self.c_library, Some(CLibrary::AsInstalled)) && self.with_other_thresholds().is_some()
@@ -309,7 +309,7 @@ pub fn all() -> impl Iterator<Item = &'static Variant> {
     Family::ALL.into_iter().flat_map(|family| of(family).iter().copied())
 }
 
-/// The variant of that name in that family.
+/// The variant of that name in a family.
 #[must_use]
 pub fn find(family: Family, name: &str) -> Option<&'static Variant> {
     of(family).iter().copied().find(|variant| variant.name == name)

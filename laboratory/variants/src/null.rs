@@ -1,9 +1,9 @@
-//! The empty routine of each family: the cost of the call itself, which every figure is stated net and gross of.
+//! The empty routine of each family: the cost of the call itself, which net figures subtract.
 
 use crate::{Family, Routine};
 
 /// # Safety
-/// None is needed: nothing is touched.
+/// No requirements: nothing is accessed.
 unsafe extern "C" fn zero(_dst: *mut u8, _len: usize) {}
 /// # Safety
 /// As [`zero`].
@@ -19,7 +19,8 @@ unsafe extern "C" fn copy_checksum(_dst: *mut u8, _src: *const u8, _len: usize, 
     seed
 }
 
-/// The null call of a family. It does no work, so it is not a variant and cannot be verified; only the sampler uses it.
+/// The null call of a family. It does no work, so it is not a variant and cannot be verified; only the
+/// sampler uses it.
 #[must_use]
 pub const fn routine(family: Family) -> Routine {
     match family {

@@ -1,8 +1,8 @@
-//! One's-complement arithmetic that several checksum kernels share.
+//! One's-complement arithmetic shared by several checksum kernels.
 //!
-//! 2^16, 2^32 and 2^64 are all 1 modulo 65535, so words of any of these widths may be added in any order, as
-//! long as every carry out of the top comes back in at the bottom (RFC 1071, section 2), and the value modulo
-//! 65535 stays. A sum formed so is zero only if everything added was zero.
+//! 2^16, 2^32 and 2^64 are all 1 modulo 65535. Words of any of these widths may therefore be added in any
+//! order: if every carry out of the top is added back at the bottom (RFC 1071, section 2), the value modulo
+//! 65535 stays the same. Such a sum is zero only if everything added was zero.
 
 /// `a + b` with end-around carry.
 #[inline(always)]
@@ -19,14 +19,14 @@ pub(crate) fn reduce(sum: u64) -> u32 {
     sum.wrapping_add(u32::from(carry))
 }
 
-/// Adds the 16-bit halves, twice, so that nothing is carried any more: 0 only for 0.
+/// Adds the 16-bit halves, twice, so that no carry remains: 0 only for 0.
 pub(crate) const fn fold(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
     ((once & 0xffff) + (once >> 16)) as u16
 }
 
-/// `sum` and the native-endian words of fewer than 8 bytes that begin at an even distance from the message's
-/// start; an odd last byte is padded with a zero byte.
+/// `sum` plus the native-endian words of fewer than 8 bytes, which begin at an even distance from the start
+/// of the message; an odd last byte is padded with a zero byte.
 ///
 /// # Safety
 /// `data` is valid for reads of `len` bytes, `len < 8`.
@@ -34,7 +34,7 @@ pub(crate) const fn fold(sum: u32) -> u16 {
 pub(crate) unsafe fn add_below_8(sum: u64, data: *const u8, len: usize) -> u64 {
     debug_assert!(len < 8);
     let mut tail = 0_u64;
-    // SAFETY: len & 4, then len & 2, then len & 1 bytes follow each other within the len bytes.
+    // SAFETY: len & 4, len & 2 and len & 1 bytes are consecutive within the len bytes.
     unsafe {
         if len & 4 != 0 {
             tail += u64::from(data.cast::<u32>().read_unaligned());
@@ -49,7 +49,7 @@ pub(crate) unsafe fn add_below_8(sum: u64, data: *const u8, len: usize) -> u64 {
     add(sum, tail)
 }
 
-/// `sum` and the words of `len` bytes, eight bytes at a time: for what a kernel's loop leaves.
+/// `sum` plus the words of `len` bytes, eight bytes at a time: for the bytes after a kernel's loop.
 ///
 /// # Safety
 /// `data` is valid for reads of `len` bytes.
@@ -68,10 +68,10 @@ pub(crate) unsafe fn add_rest(mut sum: u64, mut data: *const u8, mut len: usize)
     unsafe { add_below_8(sum, data, len) }
 }
 
-/// Adds the 64-bit words at the given byte distances from `$data` onto `$sum` (a `u64` variable), in one
-/// chain of add-with-carry whose last carry is added back.
+/// Adds the 64-bit words at the given byte distances from `$data` to `$sum` (a `u64` variable), in one chain
+/// of add-with-carry whose last carry is added back.
 ///
-/// Each word must be readable: the caller's `unsafe` says so.
+/// The caller's `unsafe` must ensure that each word is readable.
 #[cfg(target_arch = "x86_64")]
 macro_rules! adc_chain {
     ($sum:ident, $data:expr, $first:literal $(, $next:literal)*) => {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_carry_out_of_the_top_comes_back_at_the_bottom() {
+    fn carries_wrap_around() {
         assert_eq!(add(u64::MAX, 1), 1);
         assert_eq!(add(u64::MAX, u64::MAX), u64::MAX);
         assert_eq!(add(0, 0), 0);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_is_the_sum_of_its_words() {
+    fn tails_add_all_their_words() {
         let data = [0x01, 0x80, 0xff, 0xfe, 0x7f, 0x00, 0x90];
         for len in 0..=data.len() {
             let words = data[..len].chunks(2).map(|pair| match pair {

@@ -1,14 +1,14 @@
-//! The quick verification of every variant that runs here, and the order of the collection.
+//! The quick verification of every variant that runs here, and checks of the collection.
 //!
-//! The laboratory's own verification goes further (guard pages, processes, processor state); this one runs in
-//! seconds and tells the author of a variant what he got wrong.
+//! The laboratory's own verification goes further (guard pages, processes, processor state); this one takes
+//! seconds and shows the author of a variant what is wrong with it.
 
 use crate::ones_complement::fold;
 use crate::{Family, Routine, Variant, all, of};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Bytes on either side of a buffer that must stay as they are.
+/// Bytes on either side of a buffer that must not change.
 const MARGIN: usize = 128;
 const LENGTHS_MOST: usize = 300;
 const OFFSETS: usize = 64;
@@ -19,21 +19,21 @@ fn noise(at: usize) -> u8 {
     ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 56) as u8
 }
 
-/// Message bytes by place and length, adversarial ones first.
+/// Message bytes by position and length, adversarial ones first.
 type Pattern = (&'static str, fn(at: usize, len: usize) -> u8);
 const PATTERNS: [Pattern; 9] = [
     ("all zero", |_, _| 0),
     ("all ones", |_, _| 0xff),
-    ("ones but for the middle byte", |at, len| if at == len / 2 { 0xfe } else { 0xff }),
-    ("ones but for the last byte", |at, len| if at + 1 == len { 0 } else { 0xff }),
-    ("the first byte alone", |at, _| u8::from(at == 0)),
-    ("the last byte alone", |at, len| u8::from(at + 1 == len) << 7),
-    ("carry out of the top of every 128 bits, once", |at, _| match at % 64 {
+    ("ones except for the middle byte", |at, len| if at == len / 2 { 0xfe } else { 0xff }),
+    ("ones except for the last byte", |at, len| if at + 1 == len { 0 } else { 0xff }),
+    ("only the first byte", |at, _| u8::from(at == 0)),
+    ("only the last byte", |at, len| u8::from(at + 1 == len) << 7),
+    ("one carry out of the top of every 128 bits", |at, _| match at % 64 {
         0..32 => 0xff,
         32 => 1,
         _ => 0,
     }),
-    ("words of 1 and ffff in turn", |at, _| if at % 4 == 0 { 1 } else { 0xff * u8::from(at % 4 > 1) }),
+    ("alternating words of 1 and ffff", |at, _| if at % 4 == 0 { 1 } else { 0xff * u8::from(at % 4 > 1) }),
     ("noise", |at, _| noise(at)),
 ];
 
@@ -43,7 +43,7 @@ const LONG: [usize; 23] = [
     262_177, 524_288, 524_351, 1_048_577, 2_097_153, 4_194_369,
 ];
 
-/// Memory whose byte number `MARGIN + offset` lies `offset` bytes past a 64-byte line.
+/// Memory in which byte `MARGIN + offset` lies `offset` bytes past a 64-byte line boundary.
 struct Memory {
     bytes: Vec<u8>,
     line: usize,
@@ -62,7 +62,7 @@ impl Memory {
 
     fn at(&mut self, offset: usize) -> *mut u8 {
         let start = self.start(offset);
-        // One pointer to everything, so that a routine that goes too far meets our bytes.
+        // One pointer to the whole memory, so that a routine that goes too far hits these bytes.
         self.bytes.as_mut_ptr().wrapping_add(start)
     }
 
@@ -122,7 +122,7 @@ fn zeroing_is_exact() {
     }
 }
 
-/// Calls every copy, and every copy with a sum, and compares both buffers and the sum.
+/// Calls every copy, with or without a sum, and compares both buffers and the sum.
 fn check_copy(variants: &[&Variant], dst: &mut Memory, src: &mut Memory, len: usize, to: usize, from: usize) {
     let before = dst.bytes.clone();
     let source = src.bytes.clone();
@@ -189,7 +189,7 @@ fn wrong_sum(
             let seeds: Vec<u32> = seeds.iter().map(|seed| variant.lengths.seed(*seed)).collect();
             let wanted: Vec<u16> = seeds.iter().map(|seed| expected_sum(&message, *seed)).collect();
             for offset in offsets {
-                // What is beside the message must not matter.
+                // The bytes next to the message must not matter.
                 memory.bytes.fill(0xa5);
                 memory.put(*offset, &message);
                 for (seed, want) in seeds.iter().zip(&wanted) {
@@ -197,8 +197,8 @@ fn wrong_sum(
                     let got = fold(unsafe { sum(memory.at(*offset), len, *seed) });
                     if got != *want {
                         return Some(format!(
-                            "checksum/{} length {len} offset {offset} seed {seed:#x}, {}: got {got:#06x}, right \
-                             is {want:#06x}",
+                            "checksum/{} length {len} offset {offset} seed {seed:#x}, {}: got {got:#06x}, expected \
+                             {want:#06x}",
                             variant.name, pattern.0
                         ));
                     }
@@ -222,7 +222,7 @@ fn sums_are_exact() {
 }
 
 #[test]
-fn copies_with_sums_meet_every_pattern_and_seed() {
+fn copies_with_sums_are_exact_for_every_pattern_and_seed() {
     for variant in sound(Family::CopyChecksum) {
         let Routine::CopyChecksum(copy) = variant.routine else { panic!("{} is misplaced", variant.name) };
         for len in (0..=LENGTHS_MOST).filter(|len| variant.lengths.contains(*len)) {
@@ -242,10 +242,10 @@ fn copies_with_sums_meet_every_pattern_and_seed() {
 }
 
 #[test]
-fn no_bytes_at_a_null_pointer_is_a_call_like_any_other() {
+fn length_zero_accepts_null_pointers() {
     use core::ptr::{null, null_mut};
     for variant in Family::ALL.into_iter().flat_map(sound).filter(|v| v.lengths.contains(0)) {
-        // SAFETY: the families' contracts allow any pointer where there are no bytes.
+        // SAFETY: the families' contracts allow any pointer if the length is 0.
         unsafe {
             match variant.routine {
                 Routine::Zero(zero) => zero(null_mut(), 0),
@@ -262,8 +262,8 @@ fn no_bytes_at_a_null_pointer_is_a_call_like_any_other() {
 const KNOWN_BAD: &str = "CARRYLINE_VARIANTS_TEST_KNOWN_BAD";
 const FOUND_WRONG: i32 = 42;
 
-/// A known-bad variant may end the process instead of answering, so each is tried in a process of its own:
-/// this test, started again with the variant's name in the environment.
+/// A known-bad variant may end the process instead of returning, so each is run in a process of its own: this
+/// test, started again with the variant's name in the environment.
 #[test]
 fn known_bad_variants_are_wrong_somewhere() {
     let every: Vec<usize> = (0..OFFSETS).collect();
@@ -294,12 +294,12 @@ fn family_folder(family: Family) -> PathBuf {
 }
 
 #[test]
-fn a_name_is_unique_and_is_its_file() {
+fn names_are_unique_and_match_their_files() {
     for family in Family::ALL {
         let mut names = BTreeSet::new();
         for variant in of(family) {
             assert_eq!(variant.family(), family, "{}", variant.name);
-            assert!(names.insert(variant.name), "{family}/{} is there twice", variant.name);
+            assert!(names.insert(variant.name), "{family}/{} is listed twice", variant.name);
             let file = family_folder(family).join(format!("{}.rs", variant.name));
             assert!(file.is_file(), "{family}/{} has no {}", variant.name, file.display());
             assert!(variant.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'));
@@ -308,9 +308,9 @@ fn a_name_is_unique_and_is_its_file() {
     }
 }
 
-/// The lists differ by architecture and feature, so the text of `mod.rs` is read.
+/// Reads the text of `mod.rs`, because the lists differ by architecture and feature.
 #[test]
-fn every_file_is_on_its_list() {
+fn every_file_is_in_its_list() {
     for family in Family::ALL {
         let folder = family_folder(family);
         let list = std::fs::read_to_string(folder.join("mod.rs")).expect("the family's module");
@@ -318,13 +318,13 @@ fn every_file_is_on_its_list() {
         for entry in std::fs::read_dir(&folder).expect("the family's folder") {
             let file = entry.expect("an entry of the folder").path();
             let stem = file.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
-            // Besides variants a folder holds its module and the C that a variant needs.
+            // Besides variants, a folder holds its module and C code that a variant needs.
             if stem == "mod" || file.extension().is_some_and(|extension| extension == "c") {
                 continue;
             }
-            assert!(lines.contains(format!("{stem};").as_str()), "{family}: {stem} is on no list");
+            assert!(lines.contains(format!("{stem};").as_str()), "{family}: {stem} is not in the list");
             let text = std::fs::read_to_string(&file).expect("a source file");
-            assert!(text.contains(&format!("name: \"{stem}\",")), "{family}: {stem} calls itself otherwise");
+            assert!(text.contains(&format!("name: \"{stem}\",")), "{family}: {stem} has another name");
         }
     }
 }
@@ -335,7 +335,7 @@ fn each_family_has_one_reference_one_baseline_and_ours() {
     use crate::c_library::Thresholds;
     for family in Family::ALL {
         for role in [Reference, Baseline, Ours] {
-            // The baseline's second row is the same function in another process.
+            // The baseline's second row is the same function in other processes.
             let counts = |v: &&&Variant| {
                 v.role == role && v.known_bad.is_none() && v.thresholds() != Some(Thresholds::Raised)
             };

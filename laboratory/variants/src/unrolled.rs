@@ -1,17 +1,17 @@
-//! 32-bit stores in steps of a stated length: the loops of a time before vectors, instruction by instruction.
+//! Loops of 32-bit stores with a fixed step, as compiled before vector instructions, in assembly.
 
-/// The body of a routine that zeroes by 32-bit stores, `$step` bytes to a loop step: at each `$read` distance a 32-bit
-/// word is read first, then one is stored at each `$at`. The bytes behind the last whole step are zeroed by
-/// overlapping stores.
+/// The body of a routine that zeroes by 32-bit stores, `$step` bytes per iteration: at each `$read` distance
+/// a 32-bit word is read first, then one is stored at each `$at`. The bytes after the last whole step are
+/// zeroed by overlapping stores.
 ///
-/// The bytes must be writable, and `$step` at most 64: the caller's `unsafe` says so.
+/// The caller's `unsafe` must ensure that the bytes are writable and that `$step` is at most 64.
 macro_rules! zero_by_32_bits {
     ($dst:expr, $len:expr, $step:literal, reads [$($read:literal),*], stores [$($at:literal),+]) => {{
         let (start, len): (*mut u8, usize) = ($dst, $len);
         let whole = len & !($step - 1);
         if whole > 0 {
             core::arch::asm!(
-                // Names the register where nothing is read.
+                // Uses the register operand even if nothing is read.
                 "/* {read:e} */",
                 "2:",
                 $(concat!("mov {read:e}, dword ptr [{at} + ", $read, "]"),)*

@@ -1,7 +1,8 @@
-//! No variant uses an instruction above the level that it declares, its rarest paths included: the machine code of each is
-//! followed from its entry through every direct jump and call, and each instruction asked which CPU feature it is of.
+//! No variant uses an instruction above the level that it declares, not even on rare paths: the machine code
+//! of each is followed from its entry through every direct jump and call, and the CPU feature of each
+//! instruction is checked.
 //!
-//! What an indirect call or jump leads to is not followed: that is a dispatcher's business (`carryline`, libc, peers).
+//! Indirect calls and jumps are not followed; they belong to dispatchers (`carryline`, libc, peers).
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -11,7 +12,7 @@ use iced_x86::{CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The executable parts of this program, which can be read as data.
+/// The executable sections of this program, which can be read as data.
 fn text() -> Vec<Range<usize>> {
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux says what is mapped");
     let own = std::env::current_exe().expect("this program has a name").display().to_string();
@@ -59,7 +60,7 @@ fn reachable(start: usize, text: &[Range<usize>]) -> Vec<Instruction> {
 fn has(features: Features, wanted: CpuidFeature) -> bool {
     use CpuidFeature as F;
     let needs = match wanted {
-        // Every x86-64 CPU. CET's marks are no-operations where CET is not there, and so is a prefetch.
+        // On every x86-64 CPU. CET's markers and prefetches are no-operations on CPUs that lack them.
         F::INTEL8086
         | F::INTEL186
         | F::INTEL286
@@ -82,7 +83,7 @@ fn has(features: Features, wanted: CpuidFeature) -> bool {
         | F::FPU387
         | F::MMX => Features::NONE,
         F::SSSE3 | F::SSE3 => Features::SSSE3,
-        // Whoever has AVX2 has what came before it.
+        // A CPU with AVX2 has everything before it.
         F::AVX | F::AVX2 | F::SSE4_1 | F::SSE4_2 | F::POPCNT => Features::AVX2,
         F::BMI2 | F::BMI1 => Features::BMI2,
         F::ADX => Features::ADX,
@@ -94,7 +95,7 @@ fn has(features: Features, wanted: CpuidFeature) -> bool {
         F::CLZERO => Features::CLZERO,
         _ => return false,
     };
-    // AVX-512 stands on AVX2, and that on SSSE3.
+    // AVX-512 implies AVX2, and AVX2 implies SSSE3.
     let below = match features {
         f if f.contains(Features::AVX512F) => Features::AVX2.union(Features::SSSE3),
         f if f.contains(Features::AVX2) => Features::SSSE3,
@@ -126,7 +127,7 @@ fn no_variant_uses_more_than_it_declares() {
 }
 
 #[test]
-fn a_variant_that_declared_too_little_would_be_found() {
+fn undeclared_features_are_found() {
     let text = text();
     let mut checked = 0;
     for (feature, names) in [

@@ -1,4 +1,4 @@
-//! The measurements that goals need, made by the release command one after the other.
+//! Runs the release command for the measurements that goals need, one after the other.
 
 use crate::goal::{Cells, Goal};
 use crate::tier::Measured;
@@ -16,10 +16,10 @@ use std::time::Duration;
 /// The variable that hides CPU features from the measured command.
 pub const MASK: &str = "CARRYLINE_MASK";
 
-/// The variable that holds glibc to a tier.
+/// The variable that restricts glibc to a tier.
 pub const TUNABLES: &str = carryline_machine::c_library::TUNABLES_VARIABLE;
 
-/// What a tier needs in the environment of the measured command.
+/// The environment variables of the measured command for a tier.
 #[must_use]
 pub fn settings(one: &Measured) -> Vec<(&'static str, String)> {
     let tunables = one.glibc_tunables(std::env::var(TUNABLES).ok().as_deref());
@@ -31,12 +31,13 @@ pub fn settings(one: &Measured) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The least time for the timing itself, in seconds: of all variants, and of a few.
+/// The minimum time for the timing itself, in seconds, for all variants.
 const LEAST: f64 = 4.0;
+/// The same for a few variants.
 const LEAST_OF_FEW: f64 = 2.0;
 
-/// The matrices that goals need: cells that differ in their sizes alone stand in one, as long as they take about the
-/// same time, for the command shares its budget out evenly.
+/// The matrices that goals need: cells that differ only in their sizes share one, as long as they take about
+/// the same time, because the command divides its budget evenly.
 #[must_use]
 pub fn matrices(goals: &[Goal]) -> Vec<Cells> {
     let mut matrices: Vec<Cells> = Vec::new();
@@ -58,7 +59,7 @@ pub fn matrices(goals: &[Goal]) -> Vec<Cells> {
     matrices
 }
 
-/// The time that one size of a matrix is given, in seconds.
+/// The time for one size of a matrix, in seconds.
 fn seconds_for(cells: &Cells, size: &str) -> f64 {
     let is_short = !cells.variants.is_empty();
     let mean = Sizes::parse_list(size).ok().and_then(|sizes| Some(sizes.first()?.mean()));
@@ -75,22 +76,22 @@ fn seconds_for(cells: &Cells, size: &str) -> f64 {
     }
 }
 
-/// The time that a matrix is given unless told otherwise, in seconds.
+/// The default time for a matrix, in seconds.
 #[must_use]
 pub fn seconds(cells: &Cells) -> f64 {
     let situations: f64 = cells.sizes.iter().map(|size| seconds_for(cells, size)).sum();
-    // Verification at the beginning and a sample of it in every replicate, for all that are timed.
-    let proof = |family: &Family| match (family, cells.variants.is_empty()) {
+    // All timed variants are verified at the beginning, and by a sample in every replicate.
+    let verification = |family: &Family| match (family, cells.variants.is_empty()) {
         (_, false) => 1.5,
         (Family::Zero | Family::Copy, true) => 5.0,
         (Family::Checksum | Family::CopyChecksum, true) => 3.0,
     };
     let least = if cells.variants.is_empty() { LEAST } else { LEAST_OF_FEW };
     let places = cells.families.len() * (1 + usize::from(cells.also_at.is_some()));
-    cells.families.iter().map(proof).sum::<f64>() + (situations * places as f64).max(least)
+    cells.families.iter().map(verification).sum::<f64>() + (situations * places as f64).max(least)
 }
 
-/// The arguments of `carryline` that measure a matrix, with the plug-ins of its families beside it.
+/// The arguments of `carryline` that measure a matrix and the plug-ins of its families.
 #[must_use]
 pub fn arguments(cells: &Cells, plugins: &[PluginSpec], budget: Duration, db: &Path) -> Vec<OsString> {
     let families: Vec<&str> = cells.families.iter().map(|family| family.name()).collect();
@@ -121,10 +122,10 @@ pub fn arguments(cells: &Cells, plugins: &[PluginSpec], budget: Duration, db: &P
     words
 }
 
-/// Builds the release command with all available peers; returns its path, wherever cargo puts it.
+/// Builds the release command with all available peers; returns its path.
 ///
 /// # Errors
-/// A build that fails; cargo has said why on standard error.
+/// If the build fails; cargo has printed the reason on standard error.
 pub fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let output = Command::new(cargo)
@@ -134,7 +135,7 @@ pub fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
         .current_dir(workspace)
         .stderr(Stdio::inherit())
         .output()
-        .context("cargo cannot be started")?;
+        .context("cannot start cargo")?;
     if !output.status.success() {
         bail!("building the command failed: {}", output.status);
     }
@@ -144,18 +145,18 @@ pub fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
         let is_ours = message["target"]["name"] == "carryline" && message["target"]["kind"][0] == "bin";
         is_ours.then(|| message["executable"].as_str().map(PathBuf::from))?
     });
-    executables.next_back().context("cargo has built no carryline")
+    executables.next_back().context("cargo built no carryline")
 }
 
-/// True if DPDK's headers are installed, so that its checksum can be among the peers.
+/// Whether DPDK's headers are installed, so that its checksum can be among the peers.
 fn dpdk_is_here() -> bool {
     Command::new("pkg-config").args(["--exists", "libdpdk"]).status().is_ok_and(|status| status.success())
 }
 
-/// Measures one matrix into the database, in the tier that `one` says: the number of the run.
+/// Measures one matrix into the database, in the tier of `one`; returns the number of the run.
 ///
 /// # Errors
-/// A command that cannot be started, fails, or keeps nothing. What it said is on standard error.
+/// If the command cannot be started, fails, or stores nothing. Its messages are on standard error.
 pub fn measure(
     program: &Path,
     cells: &Cells,
@@ -173,7 +174,7 @@ pub fn measure(
     let output = command
         .stderr(Stdio::inherit())
         .output()
-        .with_context(|| format!("{}: cannot be started", program.display()))?;
+        .with_context(|| format!("cannot start {}", program.display()))?;
     if !output.status.success() {
         bail!("carryline measure failed: {}", output.status);
     }
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arguments_are_those_of_the_command() {
+    fn arguments_match_the_command_line() {
         let goal = &goals::only(&["zero-read-later-4m".to_owned()], Tier::Avx512).expect("a goal")[0];
         let plugins =
             ["a=./a.so:f:copy", "b=./b.so:g:fill"].map(|text| PluginSpec::parse(text).expect("a plug-in"));

@@ -1,11 +1,11 @@
-//! What a goal is: cells, who is to be beaten there, and by how much.
+//! Definition of a goal: cells, opponent, and required ratio.
 
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets, Then};
 use carryline_variants::{Family, Role};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// The part of the library that a goal is about.
+/// The part of the library that a goal belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -16,10 +16,10 @@ pub enum Part {
 }
 
 impl Part {
-    /// Both, in the order of the document.
+    /// Both parts, in the order of the document.
     pub const ALL: [Part; 2] = [Part::Checksum, Part::Memory];
 
-    /// The word of the command line.
+    /// The word on the command line.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -32,20 +32,20 @@ impl Part {
 /// Cells of one condition and several sizes, measured by one `carryline measure`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cells {
-    /// The goal's own family, then others that are measured in the same run.
+    /// The goal's own family, then others measured in the same run.
     pub families: Vec<Family>,
-    /// Words of `--sizes`.
+    /// The values of `--sizes`.
     pub sizes: Vec<String>,
-    /// Everything else; its sizes field says nothing.
+    /// All other conditions; its sizes field is unused.
     pub condition: Condition,
-    /// Words of `--variants`; empty for all.
+    /// The values of `--variants`; empty for all.
     pub variants: Vec<String>,
-    /// Measured in the same run at these offsets too, for [`Against::OursAt`].
+    /// Further offsets measured in the same run, for [`Against::OursAt`].
     pub also_at: Option<Offsets>,
 }
 
 impl Cells {
-    /// Hot, independent, aligned.
+    /// Hot, independent, aligned cells.
     #[must_use]
     pub fn hot<S: Into<String>>(family: Family, sizes: impl IntoIterator<Item = S>) -> Cells {
         Cells {
@@ -57,68 +57,68 @@ impl Cells {
         }
     }
 
-    /// At random offsets, drawn from the whole page.
+    /// The same at random offsets, drawn from the whole page.
     #[must_use]
     pub fn random(self) -> Cells {
         self.at(Offsets::Random)
     }
 
-    /// With buffers that begin where `offsets` says.
+    /// The same at these offsets.
     #[must_use]
     pub fn at(mut self, offsets: Offsets) -> Cells {
         self.condition.offsets = offsets;
         self
     }
 
-    /// Ending with a page, and in the same run at a line's start.
+    /// The same with buffers that end with a page, and in the same run aligned.
     #[must_use]
     pub fn at_page_ends(mut self) -> Cells {
         (self.condition.offsets, self.also_at) = (Offsets::End, Some(Offsets::ALIGNED));
         self
     }
 
-    /// With lines that no cache holds, as a stream of calls.
+    /// The same cold, as a stream of calls.
     #[must_use]
     pub fn cold(mut self) -> Cells {
         self.condition.cache = Cache::cold(CacheMethod::Arena);
         self
     }
 
-    /// Each call waiting for the one before.
+    /// The same with each call waiting for the previous one.
     #[must_use]
     pub fn chained(mut self) -> Cells {
         self.condition.dependence = Dependence::Chained;
         self
     }
 
-    /// Followed by something.
+    /// The same followed by something.
     #[must_use]
     pub fn then(mut self, then: Then) -> Cells {
         self.condition.then = then;
         self
     }
 
-    /// Beside cells of other families.
+    /// The same together with cells of other families.
     #[must_use]
-    pub fn beside(mut self, families: impl IntoIterator<Item = Family>) -> Cells {
+    pub fn with(mut self, families: impl IntoIterator<Item = Family>) -> Cells {
         self.families.extend(families);
         self
     }
 
-    /// With these variants alone, where all would take too long.
+    /// The same with only these variants, if all would take too long.
     #[must_use]
     pub fn only(mut self, variants: &[&str]) -> Cells {
         self.variants = variants.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 
-    /// The family that the goal is about.
+    /// The family of the goal.
     #[must_use]
     pub fn family(&self) -> Family {
         self.families[0]
     }
 
-    /// The condition in words, without sizes and without what is plainest.
+    /// The condition in words, without sizes and defaults.
     #[must_use]
     pub fn words(&self) -> String {
         let (plain, here) = (Condition::plain(0), &self.condition);
@@ -133,30 +133,31 @@ impl Cells {
     }
 }
 
-/// Who is to be beaten.
+/// The opponent of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// The fastest of what users have without us, in that very cell: see [`is_peer`].
+    /// The fastest routine that users have without this project, in each cell: see [`is_peer`].
     BestPeer,
-    /// This variant of the family; a row of the C library stands for the faster of its two, as installed and with
-    /// raised thresholds, in that very cell.
+    /// This variant of the family. A row of the C library stands for the faster of its two rows (as installed
+    /// and with raised thresholds) in each cell.
     Variant(&'static str),
-    /// The fastest of these variants of the family, in that very cell; of the C library both rows.
+    /// The fastest of these variants of the family in each cell, with both rows of the C library.
     BestOf(&'static [&'static str]),
     /// This variant of another family, in the same run and under the same condition.
     Elsewhere(Family, &'static str),
-    /// The C library's memcpy, and then the fastest checksum that is not ours, of any origin: the times of the two
-    /// added up.
+    /// The C library's memcpy followed by the fastest checksum that is not ours, of any origin: the sum of
+    /// their times.
     TwoPasses,
-    /// What the machine allows: a share of its load or store limit.
+    /// A share of the machine's load or store limit.
     Limit,
     /// The null call plus the given hundredths of a tick.
     Null(u32),
-    /// The same variant at the other offsets of the cells ([`Cells::also_at`]), and so many hundredths of a tick.
+    /// The same variant at the other offsets of the cells ([`Cells::also_at`]), plus the given hundredths of
+    /// a tick.
     OursAt(u32),
 }
 
-/// How a goal over several cells is judged.
+/// The evaluation of a goal over several cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// By the cell with the lowest ratio.
@@ -170,26 +171,26 @@ pub enum Over {
 pub struct Goal {
     /// The name on the command line and in the document.
     pub id: String,
-    /// What it is about.
+    /// The part of the library.
     pub part: Part,
-    /// Where it is measured.
+    /// The cells in which it is measured.
     pub cells: Cells,
-    /// The variant that is ours.
+    /// Our variant.
     pub ours: &'static str,
-    /// Who is to be beaten.
+    /// The opponent.
     pub against: Against,
-    /// Another variant to show the ratio to, which does not decide.
+    /// Another variant whose ratio is shown, without effect on the verdict.
     pub also: Option<&'static str>,
-    /// How many times as fast, at least; of a limit, which share.
+    /// The required ratio: how many times as fast as the opponent, or the share of a limit.
     pub want: f64,
-    /// How several cells are judged.
+    /// How several cells are combined.
     pub over: Over,
-    /// Where it comes from.
+    /// The sentence it is taken from.
     pub source: &'static str,
 }
 
 impl Goal {
-    /// A goal for `carryline` in its cells, judged by the worst of them.
+    /// A goal for `carryline`, judged by the worst of its cells.
     #[must_use]
     pub fn new(
         id: impl Into<String>,
@@ -219,35 +220,35 @@ impl Goal {
         self
     }
 
-    /// Judged by the geometric mean.
+    /// The same, judged by the geometric mean.
     #[must_use]
     pub fn mean(mut self) -> Goal {
         self.over = Over::Mean;
         self
     }
 
-    /// The ratio to one more variant shown.
+    /// The same, with the ratio to another variant shown.
     #[must_use]
     pub fn also(mut self, variant: &'static str) -> Goal {
         self.also = Some(variant);
         self
     }
 
-    /// True if it is held against what users have without us, and not against the machine or our own routines.
+    /// Whether the opponent is what users have without this project, and not the machine or our own routines.
     #[must_use]
     pub fn is_against_others(&self) -> bool {
         !matches!(self.against, Against::Limit | Against::Null(_) | Against::OursAt(_))
     }
 
-    /// True if a tie at the bar is all that was requested.
+    /// Whether a tie suffices.
     #[must_use]
     pub fn is_reached_by_a_tie(&self) -> bool {
         self.want <= 1.0 && self.against != Against::Limit
     }
 }
 
-/// Techniques of the collection that are also what others ship: the checksum of current kernels, and C library
-/// routines that are no family's baseline.
+/// Techniques of the collection that others ship too: the checksum of current kernels, and C library routines
+/// that are not the baseline of their family.
 const SHIPPED: [(Family, &str); 4] = [
     (Family::Checksum, "adc_2_streams"),
     (Family::Copy, "libc_memmove"),
@@ -255,20 +256,20 @@ const SHIPPED: [(Family, &str); 4] = [
     (Family::Zero, "write_bytes"),
 ];
 
-/// True if the variant is our own.
+/// Whether the variant is our own.
 #[must_use]
 pub fn is_ours(name: &str) -> bool {
     name == "carryline" || name.starts_with("carryline_")
 }
 
-/// How the names of plug-ins begin.
+/// The prefix of plug-in names.
 pub const PLUGIN: &str = "plugin:";
 
-/// True if a variant is what users have without us: the baseline, another project's library, or the C library's. A plug-in
-/// is not, so that goals do not depend on what somebody measured beside them.
+/// Whether a variant is what users have without this project: the baseline, another project's library, or the
+/// C library's. A plug-in is not, so that goals do not depend on what else was measured.
 ///
-/// A variant that this build of the collection does not know was measured by one with more features: those bring
-/// peers, and nothing else.
+/// A variant unknown to this build of the collection was measured by one with more features, and those add
+/// only peers.
 #[must_use]
 pub fn is_peer(family: Family, name: &str) -> bool {
     if is_ours(name) || name.starts_with(PLUGIN) {
@@ -277,7 +278,7 @@ pub fn is_peer(family: Family, name: &str) -> bool {
     match carryline_variants::find(family, name).map(|variant| variant.role) {
         None | Some(Role::Baseline | Role::Peer) => true,
         Some(Role::Technique) => SHIPPED.contains(&(family, name)),
-        Some(Role::Reference | Role::Ours | Role::Seed) => false,
+        Some(Role::Reference | Role::Ours | Role::Historical) => false,
     }
 }
 
@@ -286,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_a_peer() {
+    fn peers_are_recognised() {
         for peer in ["adc_1_stream", "adc_2_streams", "dpdk", "s2n_quic"] {
             assert!(is_peer(Family::Checksum, peer), "{peer}");
         }

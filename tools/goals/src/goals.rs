@@ -1,4 +1,4 @@
-//! Every goal. One file for each part of a tier's goals, and for what holds in every tier.
+//! All goals: one file for each part of a tier's goals, and for goals of every tier.
 
 pub mod avx2;
 pub mod checksum;
@@ -24,11 +24,12 @@ pub fn all(tier: Tier) -> Vec<Goal> {
     [own, sizes::goals(), traps::goals(tier)].concat()
 }
 
-/// The goals of a tier that words of `--only` mean: a part of the library, a goal, or the beginning of several goals' names
-/// up to a hyphen; all, without a word. Words that mean goals of other tiers alone leave nothing.
+/// The goals of a tier that the values of `--only` select: a part of the library, a goal, or a prefix of
+/// several goals' names that ends before a hyphen; all goals without a value. Values that select only goals
+/// of other tiers select nothing.
 ///
 /// # Errors
-/// A word that means no goal of any tier.
+/// If a value selects no goal of any tier.
 pub fn only(words: &[String], tier: Tier) -> anyhow::Result<Vec<Goal>> {
     let means = |word: &str, goal: &Goal| {
         goal.part.word() == word
@@ -55,12 +56,12 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_goal_is_sound() {
+    fn goals_are_well_formed() {
         let mut ids = HashSet::new();
         for (tier, goal) in
             Tier::ALL.into_iter().flat_map(|tier| all(tier).into_iter().map(move |g| (tier, g)))
         {
-            assert!(ids.insert((tier, goal.id.clone())), "{tier}: {} stands twice", goal.id);
+            assert!(ids.insert((tier, goal.id.clone())), "{tier}: duplicate goal {}", goal.id);
             assert!(is_ours(goal.ours) && goal.want > 0.0 && !goal.source.is_empty(), "{}", goal.id);
             assert!(!goal.cells.sizes.is_empty(), "{}", goal.id);
             Sizes::parse_list(&goal.cells.sizes.join(",")).unwrap_or_else(|e| panic!("{}: {e}", goal.id));
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn words_mean_parts_goals_and_beginnings() {
+    fn words_select_parts_goals_and_prefixes() {
         let count = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             only(&words, Tier::Avx512).map(|goals| goals.len()).unwrap_or(0)

@@ -1,67 +1,70 @@
-//! Goals held against stored results.
+//! Evaluates goals on stored results.
 //!
-//! Every goal comes down to one ratio that must be at least the goal's: the opponent's time over ours, or the share of
-//! a limit. Ratios are of gross times and paired by round where both stand in one situation; across situations of one
-//! run they are formed from the medians of the replicates, each a process of its own.
+//! Every goal is one ratio that must be at least the goal's: the opponent's time over ours, or the share of a
+//! limit. Ratios are of gross times, and paired by round if both are in one situation; across situations of
+//! one run they are formed from the medians of the replicates, each a process of its own.
 
 use crate::goal::{Against, Goal, Over, is_ours, is_peer};
 use crate::stored::{Stored, StoredSituation};
 use carryline_conditions::Then;
 use carryline_statistics::{Estimate, Order, Ratio, compare, estimate, median, paired_ratio};
 use carryline_variants::Family;
+use serde::{Deserialize, Serialize};
 
-/// The floor where a situation has none of its own: as wide as the ranking assumes there.
+/// The noise floor of a situation without one of its own, as in the ranking.
 pub(crate) const FLOOR_WITHOUT_TWINS: f64 = 0.02;
 
 /// A goal in one of its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellFinding {
-    /// The size, as written.
+    /// The size, as in the goal.
     pub size: String,
     /// Our time.
     pub ours: Estimate,
-    /// Who is to be beaten.
+    /// The opponent.
     pub opponent: String,
     /// Its median time.
     pub opponent_ticks: f64,
-    /// Its time over ours; of a limit, the share.
+    /// Its time over ours, or the share of a limit.
     pub ratio: Ratio,
     /// The ratio to the other variant that the goal shows.
     pub also: Option<(String, Ratio)>,
-    /// Within which relative difference everything is a tie.
+    /// The noise floor: the relative difference up to which everything is a tie.
     pub floor: f64,
-    /// The time of a routine that is at the machine's limit, where one was measured.
+    /// The time of a routine at the machine's limit, if one was measured.
     pub limit_ticks: Option<f64>,
 }
 
-/// What became of a goal.
-#[derive(Clone, Debug, PartialEq)]
+/// The verdict on a goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GoalVerdict {
-    /// Significantly at least as fast as wanted.
+    /// Significantly at least as fast as required.
     Reached,
-    /// Not to be told from what is wanted.
+    /// Not distinguishable from the required ratio.
     Tie,
-    /// Slower than wanted.
+    /// Slower than required.
     Missed {
-        /// By this factor less one.
+        /// By this factor minus one.
         by: f64,
-        /// The ratio of a routine at the machine's own limit, where not even that is what is wanted.
+        /// The ratio of a routine at the machine's own limit, if even that misses the goal.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
         at_most: Option<f64>,
     },
-    /// It cannot be said, and why.
-    NotThere(String),
+    /// Not measured, with the reason.
+    NotMeasured(String),
 }
 
-/// A goal with what was found.
+/// A goal with its evaluation.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The goal.
     pub goal: Goal,
-    /// By cell, the lowest ratio first; empty where it cannot be said.
+    /// The cells, the lowest ratio first; empty if the goal cannot be judged.
     pub cells: Vec<CellFinding>,
-    /// What is judged: the worst cell's ratio, or the mean of all.
+    /// The ratio that is judged: the worst cell's, or the mean of all.
     pub ratio: Option<Ratio>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: GoalVerdict,
 }
 
@@ -81,7 +84,7 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
                 goal: goal.clone(),
                 cells: vec![],
                 ratio: None,
-                verdict: GoalVerdict::NotThere(reason),
+                verdict: GoalVerdict::NotMeasured(reason),
             };
         }
     };
@@ -90,9 +93,10 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
         Over::Mean => mean_of(&cells.iter().map(|cell| (cell.ratio, cell.floor)).collect::<Vec<_>>()),
     };
-    let mut verdict = judged.map_or(GoalVerdict::NotThere("it has no cell".to_owned()), |(ratio, floor)| {
-        verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
-    });
+    let mut verdict = judged
+        .map_or(GoalVerdict::NotMeasured("it has no cell".to_owned()), |(ratio, floor)| {
+            verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
+        });
     if let (GoalVerdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =
         (&mut verdict, goal.over, cells.first())
     {
@@ -104,7 +108,7 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
 fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> GoalVerdict {
     let scaled = Ratio { median: ratio.median / want, low: ratio.low / want, high: ratio.high / want };
     match compare(&scaled, floor) {
-        // Above 1 is slower for times; here it is more than was wanted.
+        // For times, above 1 is slower; here it is more than required.
         Order::Slower => GoalVerdict::Reached,
         Order::Tie if tie_is_enough => GoalVerdict::Reached,
         Order::Tie => GoalVerdict::Tie,
@@ -112,8 +116,8 @@ fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> GoalVer
     }
 }
 
-/// The geometric mean of ratios, each with the floor of its cell: with an interval as wide as independent cells give it, and
-/// the floor of a typical cell.
+/// The geometric mean of ratios, each with the floor of its cell. The interval is that of the mean of
+/// independent cells, the floor that of a typical cell.
 pub(crate) fn mean_of(cells: &[(Ratio, f64)]) -> Option<(Ratio, f64)> {
     let count = cells.len() as f64;
     let mean = cells.iter().map(|(ratio, _)| ratio.median.ln()).sum::<f64>() / count;
@@ -176,7 +180,7 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
         Against::Limit => {
             let share = ours.limit_share.ok_or("no limit was measured")?;
             let ticks = share * gross.median;
-            // No share of a limit is more than all of it.
+            // A share of a limit cannot exceed 1.
             let ratio = Ratio { median: share, low: ticks / gross.high, high: (ticks / gross.low).min(1.0) };
             ("the limit".to_owned(), ticks, ratio)
         }
@@ -201,10 +205,10 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
             (format!("at offset {offsets} + {allowance}"), ticks, ratio)
         }
     };
-    // Of what is followed by something else, the limit of the call alone says nothing.
+    // If something follows the call, the limit of the call alone does not apply.
     let alone = goal.against != Against::Limit && goal.cells.condition.then == Then::Nothing;
     let limit_ticks = ours.limit_share.filter(|_| alone).map(|share| share * gross.median);
-    // Shown where it is; its absence changes nothing.
+    // Shown if it was measured; it has no effect on the verdict.
     let also = goal.also.map(|variant| here.better_row(variant));
     let also = also.and_then(|variant| Some((variant.to_owned(), paired(variant).ok()?)));
     Ok(CellFinding {
@@ -219,17 +223,17 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
     })
 }
 
-/// Figures of different runs make no ratio.
+/// Fails if the two situations are of different runs, which form no ratio.
 fn same_run<'a>(here: &StoredSituation, other: &'a StoredSituation) -> Result<&'a StoredSituation, String> {
     let name = &other.gathered.situation.name;
     if other.run == here.run { Ok(other) } else { Err(format!("{name} was measured in another run")) }
 }
 
-/// The ratio of what takes place in other situations, one after the other and with so many ticks more, to our variant in
-/// this.
+/// The ratio of the sum of the times in other situations, plus `allowance` ticks, to our variant in this one.
 ///
-/// Added up by replicate, of those that have the first part: a row of the C library is in every second process alone. Where
-/// such a process has not measured another part, that counts with the median of those that have.
+/// Times are added by replicate, over those that have the first part: a row of the C library is measured only
+/// in every second process. If such a process has not measured another part, the median of those that have is
+/// used.
 fn elsewhere(
     here: &StoredSituation,
     ours: &str,
@@ -268,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_heeds_interval_and_floor() {
+    fn verdicts_respect_interval_and_floor() {
         let ratio = |median, low, high| Ratio { median, low, high };
         assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), GoalVerdict::Reached);
         assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), GoalVerdict::Tie);
@@ -280,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_is_no_wider_than_its_cells() {
+    fn means_are_no_wider_than_their_cells() {
         let cell = |median: f64| (Ratio { median, low: median / 1.1, high: median * 1.1 }, 0.01);
         let (mean, floor) = mean_of(&[cell(1.0), cell(4.0), cell(2.0), cell(2.0)]).expect("cells");
         assert!((mean.median - 2.0).abs() < 1e-12 && (mean.high - 2.0 * 1.1f64.sqrt()).abs() < 1e-9);

@@ -1,13 +1,14 @@
-//! The library's goals as data, judged by stored measurements.
+//! The library's goals as data, evaluated from stored measurements.
 //!
-//! A [`goal`](goal::Goal) names the cells it speaks of, who is to be beaten there and by how much, and the sentence it
-//! comes from. [`drive`] has the release command `carryline measure` those cells into a database, all variants of a
-//! family side by side; nothing here has a clock of its own. [`judge`](judge::judge) holds the goals against what is
-//! stored. What came out is kept in a small file for each machine and [`tier`](tier::Tier) ([`results`]), and [`document`] is
-//! written from those files.
+//! A [`goal`](goal::Goal) has its cells, its opponent, the required ratio, and the sentence it is taken from.
+//! [`drive`] runs the release command `carryline measure` on those cells and stores the results in a
+//! database, with all variants of a family in the same rounds; nothing here reads a clock.
+//! [`judge`](judge::judge) evaluates the goals on what is stored. The results are kept in a small file for
+//! each machine and [`tier`](tier::Tier) ([`results`]), and [`document`] is generated from those files.
 //!
-//! Not a part of the command: the goals are this project's own, of no use to those who measure their own routines. And
-//! not of `xtask`, which the C library's packagers build and which therefore must not need a database.
+//! This is not a part of the command, because the goals are this project's own and of no use to those who
+//! measure their own routines. Nor is it a part of `xtask`, which the packagers of the C library build and
+//! which therefore must not depend on a database.
 
 pub mod critical;
 pub mod document;

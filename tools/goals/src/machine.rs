@@ -1,10 +1,11 @@
-//! What names a machine: its CPU, from the environment that a run was kept with.
+//! The name of a machine: its CPU, from the environment stored with a run.
 
 use crate::tier::Tier;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What of an environment is looked at here. Every version has kept these under these names, as far as the machine told.
+/// The part of an environment used here. Every version has stored these fields under these names, if the
+/// machine reported them.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Kept {
@@ -26,8 +27,8 @@ fn cpu(environment: &Value) -> Cpu {
     Kept::deserialize(environment).unwrap_or_default().cpu
 }
 
-/// The name of a machine in file names: `zen5-family26-model2`, `intel-family6-model143`. Machines with one CPU model
-/// share it.
+/// The name of a machine in file names: `zen5-family26-model2`, `intel-family6-model143`. Machines with one
+/// CPU model share it.
 ///
 /// ```
 /// use carryline_goals::machine::name;
@@ -44,7 +45,7 @@ pub fn name(environment: &Value) -> String {
         (Some("AuthenticAMD"), ..) => "amd".to_owned(),
         (Some("GenuineIntel"), ..) => "intel".to_owned(),
         (Some(other), ..) => word(other),
-        // Where there is no CPUID the CPU may still have a name.
+        // Without CPUID the CPU may still have a name.
         (None, ..) => brand.as_deref().map(word).unwrap_or_default(),
     };
     let maker = if maker.is_empty() { "unknown".to_owned() } else { maker };
@@ -53,7 +54,7 @@ pub fn name(environment: &Value) -> String {
     format!("{maker}{}{}", family.unwrap_or_default(), model.unwrap_or_default())
 }
 
-/// The CPU in a heading: its brand, family and model, and who runs it as a guest.
+/// The CPU in a heading: its brand, family and model, and its hypervisor.
 #[must_use]
 pub fn words(cpu: &carryline_machine::environment::Cpu) -> String {
     let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
@@ -62,7 +63,7 @@ pub fn words(cpu: &carryline_machine::environment::Cpu) -> String {
     format!("{brand}, family {} model {}{guest}", number(cpu.family), number(cpu.model))
 }
 
-/// AMD's generation, where the numbers tell.
+/// AMD's generation, if known from the numbers.
 const fn zen(family: u64, model: u64) -> Option<&'static str> {
     Some(match (family, model) {
         (23, 0x00..=0x2f) => "zen",
@@ -74,18 +75,18 @@ const fn zen(family: u64, model: u64) -> Option<&'static str> {
     })
 }
 
-/// Letters and digits alone, in lower case.
+/// Only the letters and digits, in lower case.
 fn word(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 
-/// The tier that an environment's features make.
+/// The tier of an environment's features.
 #[must_use]
 pub fn tier(environment: &Value) -> Tier {
     Tier::of(&cpu(environment).features)
 }
 
-/// Features that the CPU has and the run was told not to use.
+/// Features of the CPU that were masked in the run.
 #[must_use]
 pub fn masked(environment: &Value) -> Vec<String> {
     cpu(environment).masked_features
@@ -97,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_name_is_fit_for_a_file() {
+    fn names_are_valid_file_names() {
         let cpu = |vendor: &str, family: u64, model: u64| {
             name(&json!({"cpu": {"vendor": vendor, "family": family, "model": model}}))
         };
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_run_is_of_the_tier_that_is_left() {
+    fn masked_runs_belong_to_the_remaining_tier() {
         let run = json!({"cpu": {"features": ["sse2", "avx2"], "masked_features": ["avx512f"]}});
         assert_eq!((tier(&run), masked(&run)), (Tier::Avx2, vec!["avx512f".to_owned()]));
         assert_eq!(tier(&Value::Null), Tier::Sse2);

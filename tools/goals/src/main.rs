@@ -1,6 +1,7 @@
-//! `cargo xtask benchmarks`: measure what the goals need, and write the document.
+//! `cargo xtask benchmarks`: measures the cells of the goals, and writes the document.
 //!
-//! Exit status: 0 done, whatever the figures; 1 a measurement or something else failed; 2 unusable arguments.
+//! Exit status: 0 if done, whatever the figures; 1 if a measurement or something else failed; 2 for invalid
+//! arguments.
 
 use anyhow::Context;
 use carryline_goals::goal::{Cells, Goal};
@@ -17,17 +18,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// The library's goals, measured by the release command, judged, and written down.
+/// Measure, evaluate and document the library's goals with the release command.
 #[derive(Parser)]
 #[command(name = "benchmarks", bin_name = "cargo xtask benchmarks")]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
-  cargo xtask benchmarks run --only checksum-1500       what tuning at 1500 bytes needs, in seconds
-  cargo xtask benchmarks run                            everything, in under eight minutes a tier
+  cargo xtask benchmarks run --only checksum-1500       the goals at 1500 bytes, in seconds
+  cargo xtask benchmarks run                            everything, in under eight minutes per tier
   cargo xtask benchmarks run --tier avx2                one tier; on a stronger machine by CARRYLINE_MASK
   cargo xtask benchmarks show --only memory             the goals again, from stored results
-  cargo xtask benchmarks critical                       how well `carryline critical` predicts, in three minutes
+  cargo xtask benchmarks critical                       the accuracy of `carryline critical`, in three minutes
   cargo xtask benchmarks write                          this machine's results, and docs/benchmarks.md from all")]
 struct Cli {
     #[command(subcommand)]
@@ -36,13 +37,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Job {
-    /// Measure the cells that the goals of this machine's tier need, keep the results, print the goals
+    /// Measure the cells of the goals of this machine's tier, store the results, print the goals
     Run(Run),
     /// Print the goals from stored results
     Show(Which),
     /// Write this machine's results to a file that can be committed, and the document from all such files
     Write(WriteArgs),
-    /// Predict and measure what `carryline critical` predicts, and write docs/critical.md
+    /// Compare the predictions of `carryline critical` with measurements, and write docs/critical.md
     Critical(CriticalArgs),
     /// List the goals
     Goals(Which),
@@ -53,28 +54,28 @@ struct CriticalArgs {
     /// The command to predict and measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
-    /// Routines to take, as FAMILY:BYTES [default: all]; what is known of the others stays.
+    /// Routines to measure, as FAMILY:BYTES [default: all]; the results of the others are kept.
     #[arg(long, value_name = "FAMILY:BYTES", num_args = 1.., value_delimiter = ',')]
     only: Vec<String>,
-    /// Predict the stored cells of this machine anew and keep what was measured.
+    /// Update the predictions of this machine's stored cells, and keep the measurements.
     #[arg(long, conflicts_with = "only")]
     predict: bool,
-    /// Write the document from the stored files alone.
+    /// Only write the document, from the stored files.
     #[arg(long, conflicts_with_all = ["carryline", "only", "predict"])]
     write: bool,
-    /// The document [default: docs/critical.md of the workspace]. The scores lie in a folder of the same name without its
-    /// ending.
+    /// The document [default: docs/critical.md of the workspace]. The scores are in a folder of the same name
+    /// without the extension.
     #[arg(long, value_name = "FILE.md")]
     out: Option<PathBuf>,
 }
 
 #[derive(Args)]
 struct Which {
-    /// Goals to take: checksum, memory, a goal, or the beginning of several goals' names [default: all].
+    /// The goals: checksum, memory, a goal, or a prefix of several goals' names [default: all].
     #[arg(long, value_name = "GOAL", num_args = 1.., value_delimiter = ',')]
     only: Vec<String>,
-    /// The tier: avx512, avx2 or sse2 [default: for `run` that of the machine, and on an AVX-512 machine also avx2; else
-    /// every tier].
+    /// The tier: avx512, avx2 or sse2 [default: for `run` that of the machine, and on an AVX-512 machine also
+    /// avx2; otherwise every tier].
     #[arg(long, value_name = "TIER")]
     tier: Option<Tier>,
     /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
@@ -86,17 +87,17 @@ struct Which {
 struct Run {
     #[command(flatten)]
     which: Which,
-    /// Time for everything that is measured of a tier, 60s or 5m [default: as much as the cells need].
+    /// Time for all measurements of a tier, 60s or 5m [default: as much as the cells need].
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
     /// The command to measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
-    /// A routine of another library, shown beside the collection; no goal depends on it. May be given several times; see
-    /// docs/other-libraries.md. One that needs more than a masked tier has wants --tier.
+    /// A routine of another library, shown with the collection; no goal depends on it. May be given several
+    /// times; see docs/other-libraries.md. One that needs more than a masked tier has requires --tier.
     #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = plugin)]
     plugin: Vec<PluginSpec>,
-    /// Print what would be run, and stop.
+    /// Only print the commands that would be run.
     #[arg(long)]
     plan: bool,
 }
@@ -106,8 +107,8 @@ struct WriteArgs {
     /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// The document [default: docs/benchmarks.md of the workspace]. The results lie in a folder of the same name
-    /// without its ending.
+    /// The document [default: docs/benchmarks.md of the workspace]. The results are in a folder of the same
+    /// name without the extension.
     #[arg(long, value_name = "FILE.md")]
     out: Option<PathBuf>,
 }
@@ -142,18 +143,18 @@ fn main() -> ExitCode {
     })
 }
 
-/// Ends the program as any unusable argument does.
+/// Reports an invalid argument and exits with status 2.
 fn unusable(argument: &str, error: &dyn std::fmt::Display) -> ! {
     eprintln!("error: {argument}: {error}");
     std::process::exit(2)
 }
 
-/// The goals of a tier that were requested.
+/// The selected goals of a tier.
 fn selected(which: &Which, tier: Tier) -> Vec<Goal> {
     goals::only(&which.only, tier).unwrap_or_else(|error| unusable("--only", &error))
 }
 
-/// The tier requested, or else all.
+/// The requested tier, or all tiers.
 fn tiers(which: &Which) -> Vec<Tier> {
     which.tier.map_or_else(|| Tier::ALL.to_vec(), |tier| vec![tier])
 }
@@ -168,7 +169,7 @@ fn list(which: &Which) -> anyhow::Result<ExitCode> {
 
 fn show(which: &Which) -> anyhow::Result<ExitCode> {
     let tiers = tiers(which);
-    // Words are checked before a database is looked for.
+    // The arguments are checked before the database is opened.
     let goals: Vec<(Tier, Vec<Goal>)> = tiers.into_iter().map(|tier| (tier, selected(which, tier))).collect();
     for group in Stored::load(&database(which.db.as_deref()))? {
         if let Some((_, goals)) = goals.iter().find(|(tier, _)| *tier == group.tier) {
@@ -178,7 +179,7 @@ fn show(which: &Which) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The goals of a group with what became of them, and the worst sizes.
+/// The goals of a group with their verdicts, and the worst sizes.
 fn verdicts(group: &Group, goals: &[Goal]) -> String {
     let findings = judge::judge(goals, &group.stored);
     let results = Results::of(group, &findings);
@@ -230,7 +231,7 @@ fn run(args: &Run) -> anyhow::Result<ExitCode> {
     }
     let groups = Stored::load(&db)?;
     for (one, goals) in planned.iter().filter(|(_, goals)| !goals.is_empty()) {
-        // The newest of a tier is what was just measured.
+        // The newest group of a tier is the one just measured.
         if let Some(group) = groups.iter().find(|group| group.tier == one.tier) {
             print(&verdicts(group, goals))?;
         }
@@ -238,7 +239,7 @@ fn run(args: &Run) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The matrices that goals need, each with its time.
+/// The matrices that goals need, each with its time budget.
 fn timed(args: &Run, goals: &[Goal]) -> Vec<(Cells, Duration)> {
     let matrices = drive::matrices(goals);
     let planned: f64 = matrices.iter().map(drive::seconds).sum();
@@ -251,7 +252,7 @@ fn timed(args: &Run, goals: &[Goal]) -> Vec<(Cells, Duration)> {
     matrices.into_iter().map(with_time).collect()
 }
 
-/// Prints what would be run.
+/// Prints the commands that would be run.
 fn plan(args: &Run, one: &Measured, goals: &[Goal], db: &Path) -> anyhow::Result<()> {
     let settings: String =
         drive::settings(one).iter().map(|(name, words)| format!("{name}={words} ")).collect();
@@ -263,7 +264,7 @@ fn plan(args: &Run, one: &Measured, goals: &[Goal], db: &Path) -> anyhow::Result
     Ok(())
 }
 
-/// Measures what the goals of a tier need; false if something could not be measured, which is then said.
+/// Measures the cells of a tier's goals; prints errors, and returns false if there were any.
 fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path) -> bool {
     let begin = Instant::now();
     let matrices = timed(args, goals);
@@ -301,7 +302,7 @@ fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
         }
     } else {
         eprintln!(
-            "{}: no such file, so nothing new; the document is written from the stored results",
+            "{}: no such file, so there are no new results; the document is written from the stored ones",
             db.display()
         );
     }
@@ -338,11 +339,11 @@ fn critical(args: &CriticalArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder of a document's results: its name without its ending.
+/// The folder of a document's results: its name without the extension.
 fn folder_of(out: &Path) -> PathBuf {
     let folder = out.with_extension("");
     if folder == out {
-        unusable("--out", &format!("{}: the document's name needs an ending, such as .md", out.display()));
+        unusable("--out", &format!("{}: the document's name needs an extension, such as .md", out.display()));
     }
     folder
 }
@@ -358,7 +359,7 @@ fn style() -> Style {
     Style { colour, width: None }
 }
 
-/// Two folders above this crate's: the program runs where it was built.
+/// The workspace, two folders above this crate: the program runs where it was built.
 fn workspace() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()

@@ -1,8 +1,8 @@
-//! Tables in Markdown, aligned so that the source can be read too.
+//! Tables in Markdown, aligned so that the source is readable too.
 
 use std::fmt::Write;
 
-/// The table with its columns as wide as their widest cells; `right` says which columns hold numbers.
+/// A table with columns as wide as their widest cells; `right` marks the columns to align right.
 ///
 /// ```
 /// let rows = vec![vec!["a|b".to_owned(), "1.5".to_owned()]];

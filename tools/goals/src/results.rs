@@ -1,7 +1,8 @@
-//! What was found on one machine in one tier, small enough to commit: the document is written from such files alone.
+//! The results of one machine in one tier, small enough to commit: the document is generated from such files
+//! alone.
 //!
-//! A file is `docs/benchmarks/MACHINE-TIER.json`. Its fields and lines have a stable order, so that the difference between
-//! two measurements can be read.
+//! A file is `docs/benchmarks/MACHINE-TIER.json`. Its fields and lines have a stable order, so that the
+//! differences between two measurements are readable.
 
 mod collect;
 mod others;
@@ -11,6 +12,7 @@ mod text;
 pub use others::OtherLibrary;
 
 use crate::goal::Part;
+use crate::judge::GoalVerdict;
 use crate::tier::Tier;
 use anyhow::{Context, bail};
 use carryline_machine::environment::Level;
@@ -22,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// A machine in a tier.
+/// The results of a machine in a tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
@@ -34,21 +36,21 @@ pub struct Results {
     pub tier: Tier,
     /// Features that the CPU has and that were masked.
     pub masked: Vec<String>,
-    /// CPU, caches, clock and so on, in words: what and how it is.
+    /// CPU, caches, clock and so on, as pairs of name and value.
     pub environment: Vec<[String; 2]>,
-    /// The day of the runs, or the first and the last.
+    /// The day of the runs, or the first and the last day.
     pub measured: String,
-    /// How many runs of the command the figures are from.
+    /// The number of runs.
     pub runs: usize,
-    /// What a reader must know about these figures.
+    /// Remarks on the figures.
     pub notes: Vec<String>,
-    /// In what the runs differed, if they did.
+    /// The differences between the runs.
     pub differences: Vec<String>,
     /// The most that one core moved, by level.
     pub limits: Vec<Limit>,
     /// The noise floors of all situations.
     pub floor: Option<Floor>,
-    /// The warnings of the runs, with their number.
+    /// The warnings of the runs, with their counts.
     pub warnings: BTreeMap<String, usize>,
     /// The goals, in the order of the document.
     pub goals: Vec<GoalResult>,
@@ -62,7 +64,7 @@ pub struct Results {
 /// The most that one core moved at a level, in bytes per core cycle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// Which.
+    /// The level.
     pub level: Level,
     /// Reads.
     pub load: f64,
@@ -79,15 +81,15 @@ pub struct Floor {
     pub median: f64,
     /// Their maximum.
     pub maximum: f64,
-    /// How many there are.
+    /// The number of situations.
     pub situations: usize,
 }
 
-/// Who a goal is held against.
+/// The kind of a goal's opponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpponentKind {
-    /// What users have without us.
+    /// What users have without this project.
     Others,
     /// The same, at every size of a range.
     Sizes,
@@ -97,53 +99,53 @@ pub enum OpponentKind {
     Machine,
 }
 
-/// A goal and what became of it.
+/// A goal and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalResult {
     /// The goal's name.
     pub id: String,
     /// The part of the library.
     pub part: Part,
-    /// The sentence that it comes from.
+    /// The sentence that it is taken from.
     pub source: String,
-    /// Who it is held against.
+    /// The kind of its opponent.
     pub kind: OpponentKind,
     /// The family of our routine.
     pub family: Family,
     /// Our routine.
     pub routine: String,
-    /// The condition in words, sizes left out.
+    /// The condition in words, without sizes.
     pub condition: String,
-    /// The sizes in words: of several the worst, or what the mean is of.
+    /// The sizes in words: the worst of several, or those of the mean.
     pub sizes: String,
-    /// How many times as fast, at least; of a limit, which share.
+    /// The required ratio: how many times as fast as the opponent, or the share of a limit.
     pub want: f64,
-    /// What became of it.
-    pub outcome: GoalOutcome,
-    /// Our gross ticks at the size that is judged; nothing where that is a mean.
+    /// The verdict.
+    pub outcome: GoalVerdict,
+    /// Our gross ticks at the judged size; none for a mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<f64>,
-    /// Who was to be beaten there.
+    /// The opponent there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opponent: Option<String>,
     /// Its gross ticks.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opponent_ticks: Option<f64>,
-    /// What is judged, with its interval.
+    /// The judged ratio, with its interval.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ratio: Option<Interval>,
-    /// The ratio to another variant, which does not decide.
+    /// The ratio to another variant, without effect on the outcome.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub also: Option<(String, Interval)>,
-    /// Its cells, the lowest ratio first, of many the first ones.
+    /// Its cells, the lowest ratio first; of many cells only the first ones.
     pub cells: Vec<CellResult>,
-    /// The cell with the highest ratio, where it is not the last of those.
+    /// The cell with the highest ratio, if `cells` does not include it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub best: Option<CellResult>,
-    /// How many cells there are, and how many of them are significantly slower than the opponent, significantly faster, and below what is
-    /// wanted.
+    /// The number of cells, and how many of them are significantly slower than the opponent, significantly
+    /// faster, and below the required ratio.
     pub count: Count,
-    /// When it was measured, if not with the others.
+    /// The day of its measurement, if not that of the others.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub measured: Option<String>,
 }
@@ -166,9 +168,9 @@ pub struct CellResult {
     pub size: String,
     /// The opponent's time over ours.
     pub ratio: f64,
-    /// Who that is.
+    /// The opponent.
     pub opponent: String,
-    /// Our gross ticks, where they were kept.
+    /// Our gross ticks, if stored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<f64>,
     /// The opponent's gross ticks.
@@ -182,7 +184,7 @@ pub struct CellResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Ours is lower, beyond interval and noise floor.
+    /// Ours is lower by more than interval and noise floor.
     Faster,
     /// They cannot be distinguished.
     Tie,
@@ -190,37 +192,17 @@ pub enum Order {
     Slower,
 }
 
-/// How many cells of a goal are how.
+/// The number of cells of a goal by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// All.
+    /// All cells.
     pub cells: usize,
     /// Significantly faster than the opponent.
     pub faster: usize,
     /// Significantly slower.
     pub slower: usize,
-    /// With a median below what is wanted.
+    /// With a median below the required ratio.
     pub below: usize,
-}
-
-/// What became of a goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GoalOutcome {
-    /// Significantly at least as fast as wanted.
-    Reached,
-    /// Not to be told from what is wanted.
-    Tie,
-    /// Slower than wanted.
-    Missed {
-        /// By this factor less one.
-        by: f64,
-        /// What a routine at the machine's own limit would reach, where even that is not enough.
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        at_most: Option<f64>,
-    },
-    /// It cannot be said, and why.
-    NotMeasured(String),
 }
 
 /// The figures of all variants under one condition.
@@ -244,7 +226,7 @@ impl Results {
     /// The file's text.
     ///
     /// # Errors
-    /// None that results can cause; the signature is serde's.
+    /// Never in practice; the signature is serde's.
     pub fn to_text(&self) -> serde_json::Result<String> {
         Ok(text::pretty(&serde_json::to_value(self)?))
     }
@@ -252,26 +234,26 @@ impl Results {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// Text that is not of this format and version.
+    /// If the text is not of this format and version.
     pub fn from_text(text: &str) -> anyhow::Result<Results> {
         let results: Results = serde_json::from_str(text)?;
         if results.version != VERSION {
-            bail!("it is of version {}, this program reads {VERSION}", results.version);
+            bail!("the file has version {}, this program reads {VERSION}", results.version);
         }
         Ok(results)
     }
 
-    /// Keeps what `older` has and this has not: goals that were not measured again, and tables of other conditions. A goal
-    /// that asks for something else by now is not kept.
+    /// Adds what only `older` has: goals that were not measured again, and tables of other conditions. Goals
+    /// whose definition has changed are not added.
     #[must_use]
     pub fn over(mut self, older: Results) -> Results {
         let is_the_same = |new: &GoalResult, old: &GoalResult| {
             (&new.id, &new.source, &new.family) == (&old.id, &old.source, &old.family)
                 && (new.want - old.want).abs() < 1e-3
-                && !matches!(old.outcome, GoalOutcome::NotMeasured(_))
+                && !matches!(old.outcome, GoalVerdict::NotMeasured(_))
         };
         for goal in &mut self.goals {
-            if matches!(goal.outcome, GoalOutcome::NotMeasured(_))
+            if matches!(goal.outcome, GoalVerdict::NotMeasured(_))
                 && let Some(old) = older.goals.iter().find(|old| is_the_same(goal, old))
             {
                 let measured = old.measured.clone().unwrap_or_else(|| older.measured.clone());
@@ -294,10 +276,10 @@ impl Results {
     }
 }
 
-/// Reads every file of a folder: machines by name, the strongest tier of each first.
+/// Reads every file of a folder, sorted by machine and then by tier, the strongest first.
 ///
 /// # Errors
-/// A folder that cannot be read, and a file that is not of this format, by name.
+/// If the folder cannot be read, or a file is not of this format; the error names it.
 pub fn read_all(folder: &Path) -> anyhow::Result<Vec<Results>> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
@@ -316,11 +298,11 @@ fn read(path: &Path) -> anyhow::Result<Results> {
         .with_context(|| format!("{}: not the results of a machine; remove or restore it", path.display()))
 }
 
-/// Writes results into their file in the folder, over what was known of the same machine and tier, and touches no other:
-/// the path.
+/// Writes results into their file in the folder, merged with earlier ones of the same machine and tier;
+/// touches no other file. Returns the path.
 ///
 /// # Errors
-/// A folder that cannot be written, and a file under the same name that is not of this format.
+/// If the folder cannot be written, or the existing file is not of this format.
 pub fn write(results: Results, folder: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let path = folder.join(results.file_name());

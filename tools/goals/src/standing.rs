@@ -1,12 +1,13 @@
-//! Where carryline wins on a machine, by how much, and where it does not: in plain words, from the figures.
+//! A summary in words of where carryline is faster or slower on a machine, and by how much.
 
-use crate::results::{CellResult, GoalOutcome, GoalResult, OpponentKind, Order, OtherLibrary, Results};
+use crate::judge::GoalVerdict;
+use crate::results::{CellResult, GoalResult, OpponentKind, Order, OtherLibrary, Results};
 use crate::table::factor;
 use carryline_variants::Family;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The families, and how a sentence begins that is about them.
+/// The families, and the beginnings of the sentences about them.
 const FAMILIES: [(Family, [&str; 2]); 4] = [
     (Family::Checksum, ["Checksums win", "they lose"]),
     (Family::Copy, ["Copies win", "they lose"]),
@@ -14,10 +15,10 @@ const FAMILIES: [(Family, [&str; 2]); 4] = [
     (Family::CopyChecksum, ["Copies with their checksum win", "they lose"]),
 ];
 
-/// Functions of the C library, whose places a fleet's size mixes are of.
+/// The C library functions of a fleet's size distributions.
 const FUNCTIONS: [&str; 3] = ["memcpy", "memmove", "memset"];
 
-/// The machine and its tier, as a heading names them.
+/// The machine and its tier, as a heading.
 #[must_use]
 pub fn heading(results: &Results) -> String {
     let cpu = results.environment.iter().find(|[what, _]| what == "CPU");
@@ -26,12 +27,12 @@ pub fn heading(results: &Results) -> String {
     format!("{cpu}: {}{masked}", results.tier.title())
 }
 
-/// What is to be said first about a machine: a line, and a list.
+/// The summary of a machine: a line and a list.
 #[must_use]
 pub fn paragraph(results: &Results) -> String {
-    let reached = results.goals.iter().filter(|goal| goal.outcome == GoalOutcome::Reached).count();
+    let reached = results.goals.iter().filter(|goal| goal.outcome == GoalVerdict::Reached).count();
     let measured =
-        results.goals.iter().filter(|goal| !matches!(goal.outcome, GoalOutcome::NotMeasured(_))).count();
+        results.goals.iter().filter(|goal| !matches!(goal.outcome, GoalVerdict::NotMeasured(_))).count();
     let mut out =
         format!("**{}** ({}): {reached} of {measured} goals reached.", heading(results), results.measured);
     let unmeasured = results.goals.len() - measured;
@@ -52,7 +53,8 @@ fn of_kind(results: &Results, kind: OpponentKind) -> impl Iterator<Item = &GoalR
     results.goals.iter().filter(move |goal| goal.kind == kind && goal.count.cells > 0)
 }
 
-/// A family compared with what users have without us, each cell counted once, against the strongest opponent.
+/// A family compared with what users have without this project; each cell is counted once, against its
+/// strongest opponent.
 fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<String> {
     let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
     for goal in of_kind(results, OpponentKind::Others).filter(|goal| goal.family == family) {
@@ -92,7 +94,7 @@ fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<St
     Some(sentence)
 }
 
-/// The means over a fleet's size mixes.
+/// The means over a fleet's size distributions.
 fn mixes(results: &Results) -> Option<String> {
     let means = |beginning: &str| {
         let mean = |function: &&str| {
@@ -106,30 +108,33 @@ fn mixes(results: &Results) -> Option<String> {
     };
     let (drawn, learnt) = (means("fleet"), means("learnt"));
     let (first, _) = drawn.first()?;
-    let mut sentence =
-        format!("A fleet's size mixes against libc in the mean ({}): {}", first.condition, words(&drawn));
+    let mut sentence = format!(
+        "A fleet's size distributions against libc in the mean ({}): {}",
+        first.condition,
+        words(&drawn)
+    );
     if !learnt.is_empty() {
-        let _ = write!(sentence, "; with sizes that a branch predictor has learnt {}", words(&learnt));
+        let _ = write!(sentence, "; with sizes that a branch predictor has learned {}", words(&learnt));
     }
     sentence.push('.');
     Some(sentence)
 }
 
-/// Libraries outside of the collection.
+/// Libraries outside the collection.
 fn other_libraries(results: &Results) -> Option<String> {
     let words = |other: &OtherLibrary| {
         let OtherLibrary { name, cells, faster, slower, .. } = other;
-        let fleet = other.fleet.map(|mean| format!(", a fleet's size mixes {}", factor(mean.median)));
+        let fleet = other.fleet.map(|mean| format!(", a fleet's size distributions {}", factor(mean.median)));
         format!(
             "{name}: ours faster in {faster}, slower in {slower} of {cells} cells{}",
             fleet.unwrap_or_default()
         )
     };
     let all: Vec<String> = results.others.iter().map(words).collect();
-    (!all.is_empty()).then(|| format!("Against libraries outside of the collection: {}.", all.join("; ")))
+    (!all.is_empty()).then(|| format!("Against libraries outside the collection: {}.", all.join("; ")))
 }
 
-/// Sizes at which a peer is ahead.
+/// The sizes at which a peer is ahead.
 fn sizes(results: &Results) -> Option<String> {
     let words: Vec<String> = of_kind(results, OpponentKind::Sizes)
         .map(|goal| {
@@ -145,7 +150,7 @@ fn sizes(results: &Results) -> Option<String> {
         .then(|| format!("Sizes from 0 to 4096 that are over 5 % behind: {}.", words.join("; ")))
 }
 
-/// Cells that are far behind the plain loop or libc.
+/// The cells that are far behind the plain loop or libc.
 fn traps(results: &Results) -> Option<String> {
     let found: Vec<String> = of_kind(results, OpponentKind::Trap)
         .flat_map(|goal| goal.cells.iter().map(move |cell| (goal, cell)))

@@ -1,4 +1,4 @@
-//! What a database holds, as the goals see it: of each situation the latest run that measured it.
+//! The contents of a database used by the goals: the latest run of each situation.
 
 use crate::goal::Cells;
 use crate::machine;
@@ -18,30 +18,31 @@ use std::path::Path;
 pub struct StoredRun {
     /// Its number in the database.
     pub id: i64,
-    /// When it began, in UTC: `2026-01-31T23:59:59Z`.
+    /// The start time in UTC: `2026-01-31T23:59:59Z`.
     pub started: String,
     /// The command's arguments.
     pub command: Vec<String>,
-    /// The seed of everything random in it.
+    /// The random seed.
     pub seed: u64,
     /// The machine and the build.
     pub environment: serde_json::Value,
-    /// Ticks per core cycle, where the machine tells.
+    /// Ticks per core cycle, if known.
     pub ticks_per_cycle: Option<f64>,
-    /// What the hardware allows.
+    /// The limits of the machine.
     pub limits: Vec<Limit>,
-    /// Doubts.
+    /// The warnings.
     pub warnings: Vec<Warning>,
 }
 
-/// What tells runs of different purpose apart: their families, and whether they were told the variants, their offsets.
+/// What distinguishes runs of different purpose: their families, whether variants were selected, and their
+/// offsets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// The families measured side by side.
+    /// The families measured in the run.
     pub families: BTreeSet<Family>,
-    /// True if only some variants took part.
+    /// Whether only some variants were measured.
     pub restricted: bool,
-    /// The offsets measured side by side, sorted: a goal that compares two of them needs both from one run.
+    /// The offsets measured in the run, sorted: a goal that compares two of them needs both from one run.
     pub offsets: Vec<String>,
 }
 
@@ -68,45 +69,45 @@ impl Matrix {
 pub struct StoredSituation {
     /// Index of its run in [`Stored::runs`].
     pub run: usize,
-    /// The matrix that it is a part of. The same situation may stand in several, each with figures of its own.
+    /// The matrix that it is a part of. The same situation can be in several, each with its own figures.
     pub matrix: Matrix,
     /// The samples.
     pub gathered: Gathered,
     /// The figures.
     pub cells: Vec<Cell>,
-    /// Within which relative difference everything is a tie.
+    /// The noise floor: the relative difference up to which everything is a tie.
     pub floor: Option<f64>,
 }
 
-/// Everything that the goals are judged by.
+/// Everything on which goals are evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
-    /// The runs that something is taken from, latest first.
+    /// The runs of these situations, latest first.
     pub runs: Vec<StoredRun>,
     /// The situations; those of a run are adjacent, in the order of its plan.
     pub situations: Vec<StoredSituation>,
 }
 
-/// What a database holds of one machine in one tier.
+/// The stored runs of one machine in one tier.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The machine, see [`machine::name`].
     pub machine: String,
-    /// The tier that its features made, masked ones left out.
+    /// The tier of its features without the masked ones.
     pub tier: Tier,
     /// The results.
     pub stored: Stored,
 }
 
 impl Stored {
-    /// Reads a database, by machine and tier, that of the newest run first. Runs that never ended, and damaged ones, are
-    /// passed over.
+    /// Reads a database, grouped by machine and tier, the group of the newest run first. Runs that never
+    /// ended, and damaged ones, are skipped.
     ///
     /// # Errors
     /// If the file does not exist, is not a database of carryline, or holds no finished run.
     pub fn load(path: &Path) -> anyhow::Result<Vec<Group>> {
         if !path.exists() {
-            bail!("{}: no such file; 'cargo xtask benchmarks run' makes it", path.display());
+            bail!("{}: no such file; 'cargo xtask benchmarks run' creates it", path.display());
         }
         let store = Store::open(path)?;
         let mut groups: Vec<Group> = Vec::new();
@@ -117,7 +118,7 @@ impl Stored {
             let header = store.header(summary.id)?;
             let mut result = store.load_run(summary.id)?;
             let situations: Vec<Situation> = serde_json::from_value(header.plan["situations"].clone())
-                .with_context(|| format!("run {}: its plan is of another version", summary.id))?;
+                .with_context(|| format!("run {}: its plan has another version", summary.id))?;
             let restricted = header.command.iter().any(|word| word.starts_with("--variants"));
             let offsets = situations.iter().map(|of| of.condition.offsets);
             let matrix = Matrix::new(situations.iter().map(|of| of.family), restricted, offsets);
@@ -133,7 +134,7 @@ impl Stored {
                 let new = &gathered.situation;
                 let same = |old: &StoredSituation| {
                     let old_situation = &old.gathered.situation;
-                    // A name may stay while what it means changes.
+                    // The meaning of a name may have changed.
                     old.matrix == matrix
                         && old_situation.name == new.name
                         && old_situation.condition == new.condition
@@ -171,12 +172,13 @@ impl Stored {
         }
         groups.retain(|group| !group.stored.runs.is_empty());
         if groups.is_empty() {
-            bail!("{}: no finished run in it; 'cargo xtask benchmarks run' makes some", path.display());
+            bail!("{}: it has no finished run; 'cargo xtask benchmarks run' adds runs", path.display());
         }
         Ok(groups)
     }
 
-    /// The situation of a family, in the matrix and under the condition of a goal's cells, at a size written so.
+    /// The situation of a family and size (as written in the goal), in the matrix and under the condition of
+    /// a goal's cells.
     #[must_use]
     pub fn find(&self, family: Family, size: &str, cells: &Cells) -> Option<&StoredSituation> {
         let matrix = Matrix::of(cells);
@@ -192,7 +194,7 @@ impl Stored {
 }
 
 impl StoredSituation {
-    /// The size and the condition, without what is plainest.
+    /// The size and the condition, without defaults.
     #[must_use]
     pub fn words(&self) -> String {
         let condition = &self.gathered.situation.condition;
@@ -201,10 +203,10 @@ impl StoredSituation {
         format!("{}, {}", condition.sizes.label, cells.words())
     }
 
-    /// The figures of a variant, or why there are none.
+    /// The figures of a variant, or the reason if there are none.
     ///
     /// # Errors
-    /// A variant that is not there, or that could not be measured, in words.
+    /// If the variant is missing or could not be measured, in words.
     pub fn cell(&self, variant: &str) -> Result<&Cell, String> {
         let Some(cell) = self.cells.iter().find(|cell| cell.variant == variant) else {
             return Err(format!("{variant} is not there"));
@@ -216,15 +218,15 @@ impl StoredSituation {
         }
     }
 
-    /// The gross samples of a variant by replicate and round; nothing for one that is not there.
+    /// The gross samples of a variant by replicate and round; none if the variant is missing.
     #[must_use]
     pub fn samples(&self, variant: &str) -> Vec<Vec<f64>> {
         let place = self.gathered.situation.subjects.iter().position(|name| name == variant);
         place.map(|place| self.gathered.gross(place)).unwrap_or_default()
     }
 
-    /// The variant itself, or that of the same function of the C library with other thresholds, if that was measured
-    /// here too and is faster: see [`carryline_variants::c_library`].
+    /// The variant itself, or the row of the same C library function with other thresholds, if that was
+    /// measured here too and is faster: see [`carryline_variants::c_library`].
     #[must_use]
     pub fn better_row<'a>(&self, variant: &'a str) -> &'a str {
         let this = carryline_variants::find(self.gathered.situation.family, variant);
@@ -236,7 +238,7 @@ impl StoredSituation {
         }
     }
 
-    /// The measured cell with the lowest median among those that `wanted` names.
+    /// The measured cell with the lowest median among the `wanted` variants.
     #[must_use]
     pub fn fastest(&self, wanted: impl Fn(&str) -> bool) -> Option<&Cell> {
         let median = |cell: &&Cell| cell.gross.map_or(f64::INFINITY, |gross| gross.median);

@@ -1,4 +1,4 @@
-//! Findings as a table for a terminal.
+//! Evaluated goals as a table for a terminal.
 
 use crate::goal::{Goal, Over};
 use crate::judge::{CellFinding, Finding, GoalVerdict};
@@ -7,10 +7,10 @@ use carryline_report::table::{Emphasis, Kind as Column, Style, Table};
 use carryline_statistics::Ratio;
 use std::fmt::Write;
 
-/// Cells of a goal that are listed one by one, at most: the worst.
+/// The maximum number of a goal's worst cells that are listed.
 pub const WORST: usize = 10;
 
-/// A time, with three digits and more.
+/// A time with at least three digits.
 #[must_use]
 pub fn ticks(value: f64) -> String {
     match value.abs() {
@@ -32,7 +32,7 @@ pub fn ratio(ratio: &Ratio) -> String {
     format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
 }
 
-/// What became of a goal, in words.
+/// A verdict in words.
 #[must_use]
 pub fn verdict(verdict: &GoalVerdict) -> String {
     match verdict {
@@ -45,11 +45,11 @@ pub fn verdict(verdict: &GoalVerdict) -> String {
             }
             words
         }
-        GoalVerdict::NotThere(why) => why.clone(),
+        GoalVerdict::NotMeasured(why) => why.clone(),
     }
 }
 
-/// The cell that a finding shows, with the words for it: of a mean none.
+/// The cell that a finding shows, which a mean lacks, and its size in words.
 #[must_use]
 pub fn shown(finding: &Finding) -> (String, Option<&CellFinding>) {
     let count = finding.goal.cells.sizes.len();
@@ -60,7 +60,7 @@ pub fn shown(finding: &Finding) -> (String, Option<&CellFinding>) {
     }
 }
 
-/// The sizes of a goal, few enough to read.
+/// The sizes of a goal, abbreviated if there are many.
 fn sizes(goal: &Goal) -> String {
     match goal.cells.sizes.as_slice() {
         [first, .., last] if goal.cells.sizes.len() > 4 => format!("{first} to {last}"),
@@ -68,14 +68,14 @@ fn sizes(goal: &Goal) -> String {
     }
 }
 
-/// Family, sizes and condition of a finding's cell.
+/// The family, sizes and condition of a finding.
 #[must_use]
 pub fn condition(finding: &Finding) -> String {
     let (size, _) = shown(finding);
     format!("{} {size}, {}", finding.goal.cells.family(), finding.goal.cells.words())
 }
 
-/// The findings, those cells that are worth a line of their own, and how many goals came out how.
+/// The findings, the worst cells, and the number of goals by verdict.
 #[must_use]
 pub fn render(findings: &[Finding], style: Style) -> String {
     let mut table = Table::new([
@@ -98,7 +98,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
             GoalVerdict::Reached => Emphasis::Strong,
             GoalVerdict::Missed { .. } => Emphasis::Bad,
             GoalVerdict::Tie => Emphasis::None,
-            GoalVerdict::NotThere(_) => Emphasis::Faint,
+            GoalVerdict::NotMeasured(_) => Emphasis::Faint,
         };
         let row = vec![
             finding.goal.id.clone(),
@@ -122,7 +122,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
             let _ = writeln!(out, "{}: at {size} against {name} {}", finding.goal.id, ratio(also));
         }
     }
-    let _ = writeln!(out, "{}", summary(findings));
+    let _ = writeln!(out, "{}", summary(findings.iter().map(|finding| &finding.verdict)));
     out
 }
 
@@ -137,7 +137,7 @@ fn worst(finding: &Finding) -> Option<String> {
     })
 }
 
-/// The worst cells of goals over several, with the goals that they belong to.
+/// The worst cells of goals over several cells, with the goals that share them.
 #[must_use]
 pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
     let mut lines: Vec<(Vec<&str>, String)> = Vec::new();
@@ -151,7 +151,7 @@ pub fn worst_lines(findings: &[Finding]) -> Vec<(Vec<&str>, String)> {
     lines
 }
 
-/// The worst sizes of every goal over a whole range, one table for each, to see where a peer is ahead.
+/// The worst sizes of every goal over a range of sizes, one table for each.
 #[must_use]
 pub fn worst_sizes(results: &Results, style: Style) -> String {
     let mut out = String::new();
@@ -185,16 +185,20 @@ pub fn worst_sizes(results: &Results, style: Style) -> String {
     out
 }
 
-/// How many goals came out how.
+/// The number of goals by verdict.
 #[must_use]
-pub fn summary(findings: &[Finding]) -> String {
-    let count = |wanted: fn(&GoalVerdict) -> bool| findings.iter().filter(|f| wanted(&f.verdict)).count();
+pub fn summary<'a>(verdicts: impl Iterator<Item = &'a GoalVerdict>) -> String {
+    let (mut all, mut reached, mut tied, mut missed, mut unmeasured) = (0, 0, 0, 0, 0);
+    for verdict in verdicts {
+        all += 1;
+        *match verdict {
+            GoalVerdict::Reached => &mut reached,
+            GoalVerdict::Tie => &mut tied,
+            GoalVerdict::Missed { .. } => &mut missed,
+            GoalVerdict::NotMeasured(_) => &mut unmeasured,
+        } += 1;
+    }
     format!(
-        "{} goals: {} reached, {} at the bar, {} missed, {} without figures",
-        findings.len(),
-        count(|v| *v == GoalVerdict::Reached),
-        count(|v| *v == GoalVerdict::Tie),
-        count(|v| matches!(v, GoalVerdict::Missed { .. })),
-        count(|v| matches!(v, GoalVerdict::NotThere(_)))
+        "{all} goals: {reached} reached, {tied} at the bar, {missed} missed, {unmeasured} without figures"
     )
 }

@@ -1,4 +1,4 @@
-//! Tiers: the widest registers that a machine lets the library use. Each has its own goals.
+//! Tiers: the widest registers that the library may use on a machine. Each has its own goals.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,10 +17,10 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// All, the strongest first.
+    /// All tiers, the strongest first.
     pub const ALL: [Tier; 3] = [Tier::Avx512, Tier::Avx2, Tier::Sse2];
 
-    /// The tier of a CPU with these features, masked ones left out.
+    /// The tier of a CPU with these features, without the masked ones.
     ///
     /// ```
     /// use carryline_goals::tier::Tier;
@@ -39,7 +39,7 @@ impl Tier {
         }
     }
 
-    /// The word of the command line and of file names.
+    /// The word on the command line and in file names.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Tier {
         }
     }
 
-    /// The tier as a document says it.
+    /// The tier in documents.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Tier {
         }
     }
 
-    /// What `CARRYLINE_MASK` has to name for a stronger machine to be of this tier.
+    /// The value of `CARRYLINE_MASK` that reduces a stronger machine to this tier.
     const fn mask(self) -> &'static str {
         match self {
             Tier::Avx512 => "",
@@ -68,7 +68,7 @@ impl Tier {
         }
     }
 
-    /// What glibc's tunable `glibc.cpu.hwcaps` has to name for it to be of this tier on a stronger machine.
+    /// The value of the tunable `glibc.cpu.hwcaps` that reduces glibc to this tier on a stronger machine.
     const fn glibc_hwcaps(self) -> &'static str {
         match self {
             Tier::Avx512 => "",
@@ -90,22 +90,22 @@ impl FromStr for Tier {
         Tier::ALL
             .into_iter()
             .find(|tier| tier.word() == word)
-            .ok_or_else(|| format!("'{word}' is not a tier; known are avx512, avx2, sse2"))
+            .ok_or_else(|| format!("'{word}' is not a tier (known: avx512, avx2, sse2)"))
     }
 }
 
-/// A tier to be measured, and what is masked for it.
+/// A tier to measure, and the mask for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The tier.
     pub tier: Tier,
-    /// The value of `CARRYLINE_MASK` for the measured command; `None` where the machine is of that tier.
+    /// The value of `CARRYLINE_MASK` for the measured command; `None` if the machine is of that tier.
     pub mask: Option<String>,
 }
 
 impl Measured {
-    /// The value of `GLIBC_TUNABLES` that holds the C library to the tier too, with what the user has `set` before it; `None`
-    /// where nothing is masked.
+    /// The value of `GLIBC_TUNABLES` that restricts the C library to the tier too, after the user's own
+    /// settings `set`; `None` if nothing is masked.
     #[must_use]
     pub fn glibc_tunables(&self, set: Option<&str>) -> Option<String> {
         self.mask.as_ref()?;
@@ -115,11 +115,11 @@ impl Measured {
     }
 }
 
-/// The tiers to measure on a machine of tier `here`: the one requested, or else its own, and on an AVX-512 machine the
-/// AVX2 tier too, for most programs run on machines that have no more. What is masked already stays masked.
+/// The tiers to measure on a machine of tier `here`: the requested one, or its own, and on an AVX-512 machine
+/// the AVX2 tier too, because most programs run on machines that have no more. Existing masks are kept.
 ///
 /// # Errors
-/// A tier that the machine does not have, in words.
+/// If the machine does not have the tier, in words.
 pub fn to_measure(here: Tier, asked: Option<Tier>, masked: Option<&str>) -> Result<Vec<Measured>, String> {
     if let Some(asked) = asked.filter(|asked| *asked < here) {
         let known: Vec<&str> =
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_measures_its_own_tier_and_an_avx512_machine_avx2_by_the_mask() {
+    fn machines_measure_their_own_tier_and_avx512_machines_also_avx2() {
         let avx2_masked = (Tier::Avx2, Some("avx512f".to_owned()));
         assert_eq!(masks(Tier::Avx512, None, None), [(Tier::Avx512, None), avx2_masked.clone()]);
         assert_eq!(masks(Tier::Avx512, Some(Tier::Avx2), None), [avx2_masked]);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_c_library_is_held_to_a_masked_tier() {
+    fn the_c_library_is_restricted_to_a_masked_tier() {
         let of = |mask: Option<&str>, set| {
             Measured { tier: Tier::Avx2, mask: mask.map(str::to_owned) }.glibc_tunables(set)
         };
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_that_the_machine_lacks_is_refused_with_those_it_has() {
+    fn missing_tiers_are_refused_with_the_available_ones() {
         let error = to_measure(Tier::Avx2, Some(Tier::Avx512), None).expect_err("not there");
         assert_eq!(error, "this machine has no avx512; --tier takes avx2 or sse2 here");
         assert!("avx3".parse::<Tier>().expect_err("no tier").contains("avx512, avx2, sse2"));

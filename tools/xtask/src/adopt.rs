@@ -1,8 +1,8 @@
-//! Other people's crates with our sum in the place of theirs: each crate's own tests before and after, and the time of its
-//! checksum.
+//! Tests other people's crates with our sum in place of theirs: runs each crate's own tests before and after,
+//! and times its checksum.
 //!
-//! The sources are the ones that cargo has fetched, in the version of the workspace's `Cargo.lock`. They are copied, and the
-//! copy is edited as [`crates`] says.
+//! The sources are those fetched by cargo, in the version of the workspace's `Cargo.lock`. They are copied,
+//! and the copy is edited as listed in [`crates`].
 
 mod crates;
 mod edit;
@@ -12,7 +12,6 @@ pub use crates::Adopted;
 
 use crate::install::{naming, workspace};
 use serde_json::Value;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,39 +23,39 @@ pub fn adoptable() -> Vec<&'static str> {
     crates::ALL.iter().map(|adopted| adopted.name).collect()
 }
 
-/// The crate of this name, if it is one that can be adopted.
+/// The adoptable crate of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Adopted> {
     crates::ALL.iter().find(|adopted| adopted.name == name)
 }
 
-/// Lengths of data at which a checksum is timed.
+/// The lengths at which the checksum is timed.
 const SIZES: [usize; 3] = [40, 1500, 65_536];
 
-/// How often the two programs that time take turns.
+/// How often each of the two timing programs runs, in alternation.
 const TURNS: usize = 7;
 
-/// A crate as it is, and with our sum.
+/// A crate with its own sum and with ours.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     name: &'static str,
     version: String,
-    /// Where it has been edited.
+    /// The edited files and functions.
     places: Vec<String>,
     before: Side,
     after: Side,
-    /// The edited source, which cargo can use in the place of the crate.
+    /// The edited source, which cargo can use in place of the crate.
     source: PathBuf,
 }
 
 #[derive(Clone, Debug)]
 struct Side {
     tests: Tests,
-    /// Medians, in nanoseconds per call, by [`SIZES`].
+    /// Median nanoseconds per call, for each of [`SIZES`].
     nanoseconds: [f64; SIZES.len()],
 }
 
 impl Comparison {
-    /// Whether every test that passes in the crate as it is passes with our sum.
+    /// Whether every test that passes with the crate's sum passes with ours.
     pub fn holds(&self) -> bool {
         self.before.tests.passed.is_subset(&self.after.tests.passed)
     }
@@ -76,13 +75,13 @@ impl fmt::Display for Comparison {
             let row = format!("ns for {size} bytes");
             writeln!(f, "{row:<20}{one:>14.1}{other:>14.1}")?;
         }
-        for (what, tests) in [("as it is", &before.tests), ("with carryline's sum", &after.tests)] {
+        for (what, tests) in [("unchanged", &before.tests), ("with carryline's sum", &after.tests)] {
             for name in &tests.failed {
                 writeln!(f, "failed {what}: {name}")?;
             }
         }
         for name in before.tests.passed.difference(&after.tests.passed) {
-            writeln!(f, "passes no longer: {name}")?;
+            writeln!(f, "no longer passes: {name}")?;
         }
         write!(f, "edited source: {}", self.source.display())
     }
@@ -91,7 +90,8 @@ impl fmt::Display for Comparison {
 /// Runs the crate's own tests with its sum and with ours, and times both.
 ///
 /// # Errors
-/// The source cannot be fetched, has not the functions that are to be edited, or does not build; cargo has said why.
+/// If the source cannot be fetched, lacks a function to edit, or does not build; cargo has printed the
+/// reason.
 pub fn adopt(adopted: &Adopted) -> io::Result<Comparison> {
     let (version, source) = fetched(adopted.name)?;
     let folder = crate::target_folder()?.join("adopt");
@@ -104,7 +104,7 @@ pub fn adopt(adopted: &Adopted) -> io::Result<Comparison> {
         }
         fs::create_dir_all(copy.join("examples"))?;
         write(&copy.join(TIMING_FILE), &timing_program(adopted))?;
-        // A workspace of its own. What is published lists its examples.
+        // The copy is its own workspace. Published manifests list their examples, so this one is added.
         let tables = format!("\n[[example]]\nname = \"{TIMING}\"\npath = \"{TIMING_FILE}\"\n\n[workspace]\n");
         append(&copy.join("Cargo.toml"), &tables)?;
     }
@@ -126,7 +126,7 @@ pub fn adopt(adopted: &Adopted) -> io::Result<Comparison> {
     for side in [&before, &after] {
         let tests = suite::run(|| cargo(side, &target), adopted.test_arguments)?;
         succeeds(cargo(side, &target).args(["build", "--quiet", "--release", "--example", TIMING]))?;
-        // Both copies build to the same place.
+        // Both copies build the same path.
         let program = folder.join(format!("{}-timing", side.file_name().unwrap_or_default().display()));
         fs::copy(target.join("release/examples").join(TIMING), &program)?;
         sides.push((tests, program));
@@ -150,11 +150,11 @@ pub fn adopt(adopted: &Adopted) -> io::Result<Comparison> {
     Ok(Comparison { name: adopted.name, version, places, before: first, after: second, source: after })
 }
 
-/// The version and the folder of a crate of the workspace's lock file, fetched if need be.
+/// The version and the folder of a crate in the workspace's lock file, fetched if necessary.
 fn fetched(name: &str) -> io::Result<(String, PathBuf)> {
-    let mut metadata = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    let mut metadata = crate::cargo(&workspace()?);
     metadata.args(["metadata", "--format-version=1", "--all-features", "--locked"]);
-    let output = metadata.current_dir(workspace()?).stderr(Stdio::inherit()).output()?;
+    let output = metadata.output()?;
     if !output.status.success() {
         return Err(io::Error::other(format!("cargo metadata: {}", output.status)));
     }
@@ -171,10 +171,11 @@ fn fetched(name: &str) -> io::Result<(String, PathBuf)> {
 }
 
 fn cargo(folder: &Path, target: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.current_dir(folder).env("CARGO_TARGET_DIR", target);
-    // As cargo compiles dependencies: what a newer compiler warns of is no error, even where the crate denies warnings.
-    command.env("RUSTFLAGS", "--cap-lints=allow").env("CARGO_TERM_COLOR", "never").stderr(Stdio::inherit());
+    let mut command = crate::cargo(folder);
+    command.env("CARGO_TARGET_DIR", target);
+    // Like cargo for dependencies: warnings of a newer compiler are not errors, even if the crate denies
+    // warnings.
+    command.env("RUSTFLAGS", "--cap-lints=allow").env("CARGO_TERM_COLOR", "never");
     command
 }
 
@@ -200,7 +201,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_folder(&entry.path(), &to)?;
         } else {
-            // The content alone: what the registry's copies allow is not what these do.
+            // Copies only the content: the registry's files are read-only.
             let content = fs::read(entry.path()).map_err(|error| naming(&entry.path(), &error))?;
             fs::write(&to, content).map_err(|error| naming(&to, &error))?;
         }
@@ -208,11 +209,12 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The example that times.
+/// The name of the timing example.
 const TIMING: &str = "carryline_timing";
 const TIMING_FILE: &str = "examples/carryline_timing.rs";
 
-/// A program that prints, for each of [`SIZES`], a line with the nanoseconds that one call takes: the median of rounds.
+/// A program that prints, for each of [`SIZES`], a line with the nanoseconds per call: the median of its
+/// rounds.
 fn timing_program(adopted: &Adopted) -> String {
     let mut program = String::from("use std::hint::black_box;\nuse std::time::Instant;\n\n");
     let _ = writeln!(program, "fn checksum(data: &[u8]) -> u64 {{\n    {}\n}}", adopted.call);

@@ -1,20 +1,20 @@
-//! Programs of other crates, built and run: those read databases and know the laboratory, and installing the C library, which
-//! builds xtask, should not have to build that.
+//! Builds and runs programs of other crates. They depend on the database and the laboratory, which the
+//! packagers of the C library, who build xtask, should not have to build.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// Runs the benchmarks program with these arguments, in the folder that the caller is in.
+/// Runs the benchmarks program with these arguments, in the current directory.
 ///
 /// # Errors
-/// Cargo cannot be started. What the program has to say it says itself.
+/// If cargo cannot be started. The program prints its own errors.
 pub fn benchmarks(arguments: &[String]) -> io::Result<ExitStatus> {
     run("tools/goals", &[], arguments)
 }
 
-/// Runs the program that computes the profile for CPUs that nobody measured.
+/// Runs the program that computes the profile for unmeasured CPUs.
 ///
 /// # Errors
 /// As [`benchmarks`].

@@ -1,25 +1,23 @@
-//! Building with cargo: what a package's library or program has become, wherever cargo is set up to put it.
+//! Builds packages with cargo, and finds the resulting files, wherever cargo puts them.
 
 use serde_json::Value;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-/// The oldest glibc that packages are made for.
+/// The oldest glibc that packages support.
 pub(crate) const OLDEST_GLIBC: &str = "2.17";
 
-/// With what code is compiled and linked.
+/// The compiler and linker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Toolchain {
-    /// This machine's, for its glibc and later.
+    /// This machine's, for its glibc and newer.
     Native,
-    /// Zig as the C compiler and linker, for [`OLDEST_GLIBC`] and later.
+    /// Zig as the C compiler and linker, for [`OLDEST_GLIBC`] and newer.
     Zig,
 }
 
 impl Toolchain {
-    /// The arguments that stand in place of `build`.
+    /// The arguments in place of `build`.
     fn arguments(self) -> Vec<String> {
         match self {
             Toolchain::Native => vec!["build".to_owned()],
@@ -31,7 +29,8 @@ impl Toolchain {
     }
 }
 
-/// Builds the library `target` of a package with the profile `capi` and without std: the files that cargo has made of it.
+/// Builds the library `target` of a package with the profile `capi` and without std; returns the files that
+/// cargo made.
 pub(crate) fn library(
     workspace: &Path,
     package: &str,
@@ -39,14 +38,14 @@ pub(crate) fn library(
     toolchain: Toolchain,
 ) -> io::Result<Vec<PathBuf>> {
     if !cfg!(target_os = "linux") {
-        return Err(io::Error::other("the C library and the interposer are for Linux only"));
+        return Err(io::Error::other("the C library and the interposer can be built only on Linux"));
     }
     let of_package = ["--package", package, "--lib", "--profile", "capi", "--no-default-features"];
     let messages = build(workspace, package, &of_package, toolchain)?;
     Ok(messages.iter().flat_map(|message| strings(&message["filenames"], target, message)).collect())
 }
 
-/// Builds the command for release: its file.
+/// Builds the command for release; returns its file.
 pub(crate) fn command(workspace: &Path, toolchain: Toolchain) -> io::Result<PathBuf> {
     let of_package = ["--package", "carryline-cli", "--bin", "carryline", "--release"];
     let messages = build(workspace, "carryline-cli", &of_package, toolchain)?;
@@ -54,24 +53,24 @@ pub(crate) fn command(workspace: &Path, toolchain: Toolchain) -> io::Result<Path
         .iter()
         .filter(|message| message["target"]["name"] == "carryline" && !message["executable"].is_null());
     let program = programs.find_map(|message| message["executable"].as_str());
-    program.map(PathBuf::from).ok_or_else(|| io::Error::other("cargo has built no program"))
+    program.map(PathBuf::from).ok_or_else(|| io::Error::other("cargo built no program"))
 }
 
-/// Runs cargo: its messages about what has been built.
+/// Runs cargo; returns its messages about built artifacts.
 fn build(
     workspace: &Path,
     package: &str,
     arguments: &[&str],
     toolchain: Toolchain,
 ) -> io::Result<Vec<Value>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = crate::cargo(workspace);
     command.args(toolchain.arguments()).args(arguments).arg("--message-format=json-render-diagnostics");
     if toolchain == Toolchain::Zig {
-        // What is handed out is small; symbols stay, by which `carryline critical` finds where a routine ends.
+        // Packages are kept small, but keep symbols, by which `carryline critical` finds the end of a
+        // routine.
         command.env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo").env("CARGO_PROFILE_CAPI_STRIP", "debuginfo");
     }
-    let output = command.current_dir(workspace).stderr(Stdio::inherit()).output()?;
+    let output = command.output()?;
     if !output.status.success() {
         return Err(io::Error::other(format!("building {package} failed: {}", output.status)));
     }
@@ -80,7 +79,7 @@ fn build(
     Ok(messages.filter(|message| message["reason"] == "compiler-artifact").collect())
 }
 
-/// The paths of a list, if the message is about `target`.
+/// The paths in a list, if the message is about `target`.
 fn strings(list: &Value, target: &str, message: &Value) -> Vec<PathBuf> {
     let is_of_target = message["target"]["name"] == target;
     let words = list.as_array().filter(|_| is_of_target).into_iter().flatten();
@@ -90,5 +89,5 @@ fn strings(list: &Value, target: &str, message: &Value) -> Vec<PathBuf> {
 /// The file with that extension.
 pub(crate) fn with_extension(files: &[PathBuf], extension: &str) -> io::Result<PathBuf> {
     let found = files.iter().find(|file| file.extension().is_some_and(|found| found == extension));
-    found.cloned().ok_or_else(|| io::Error::other(format!("cargo has built no .{extension} of the library")))
+    found.cloned().ok_or_else(|| io::Error::other(format!("cargo built no .{extension} of the library")))
 }

@@ -1,10 +1,9 @@
-//! Checks that take too long for `cargo test`: the fuzzing targets for minutes instead of thousands of inputs, and every test
-//! that is marked `#[ignore = "deep: ..."]`, in a module named `deep`. What there is to build is built before the time begins
-//! to count. The time is shared out, so that every check begins; one that has found nothing when its share ends is ended, and
-//! named in the answer.
+//! Checks that take too long for `cargo test`: the fuzzing targets for minutes instead of thousands of
+//! inputs, and every test marked `#[ignore = "deep: ..."]`, in a module named `deep`. Everything is built
+//! before the time starts. The time is divided so that every check runs; a check that has found nothing when
+//! its share ends is stopped and named in the result.
 
 use serde_json::Value;
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,22 +11,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long it looks for faults if nothing else is requested.
+/// The default duration.
 pub const DEFAULT: Duration = Duration::from_secs(900);
 
-/// What the deep checks came to, none of which has failed.
+/// The result of deep checks of which none failed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Deep {
-    /// Checks that ended by themselves.
+    /// Checks that completed.
     pub passed: Vec<String>,
-    /// Checks that had found nothing when their share of the time was over.
+    /// Checks stopped at the end of their share of the time, without a failure.
     pub cut_short: Vec<String>,
 }
 
 impl fmt::Display for Deep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "passed: {}", listed(&self.passed))?;
-        write!(f, "ended by the time limit, without a failure so far: {}", listed(&self.cut_short))
+        write!(f, "stopped by the time limit, without a failure so far: {}", listed(&self.cut_short))
     }
 }
 
@@ -38,16 +37,16 @@ fn listed(names: &[String]) -> String {
 /// Runs the deep checks for about `time`.
 ///
 /// # Errors
-/// Cargo cannot be started, or checks have failed: the message names them, and they have said why.
+/// If cargo cannot be started, or checks failed: the message names them, and they have printed the reason.
 pub fn deep(time: Duration) -> io::Result<Deep> {
     build(&["--release", "--package", FUZZ, "--bin", FUZZ])?;
     let tests = tests()?;
     let begin = Instant::now();
     let (mut done, mut failed) = (Deep::default(), Vec::new());
-    // A third of the time for fuzzing, in equal shares.
+    // A third of the time is for fuzzing, in equal shares.
     let targets = targets()?;
     let share = time / 3 / u32::try_from(targets.len().max(1)).unwrap_or(u32::MAX);
-    // Other inputs every day; the command prints those that fail.
+    // Different inputs every day; the command prints those that fail.
     let days =
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(1, |since| since.as_secs() / 86_400);
     let (share, seed) = (format!("{:.1}", share.as_secs_f64()), days.to_string());
@@ -76,9 +75,7 @@ pub fn deep(time: Duration) -> io::Result<Deep> {
 const FUZZ: &str = "carryline-fuzz";
 
 fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-    command
+    crate::cargo(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
 }
 
 fn build(what: &[&str]) -> io::Result<()> {
@@ -92,16 +89,16 @@ fn fuzz() -> Command {
     command
 }
 
-/// The fuzzing targets, as their program lists them: a line each, the name in front.
+/// The fuzzing targets, from their program's list: one per line, the name first.
 fn targets() -> io::Result<Vec<String>> {
     let lines = output(&mut fuzz())?;
     Ok(lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
 }
 
-/// A deep test, and the program it is in.
+/// A deep test and its program.
 struct Test {
     program: PathBuf,
-    /// The folder of its package, where cargo runs it.
+    /// The folder of its package, in which cargo runs it.
     folder: PathBuf,
     name: String,
 }
@@ -148,7 +145,7 @@ fn tests() -> io::Result<Vec<Test>> {
     Ok(tests)
 }
 
-/// What a command prints. Its messages go where ours go.
+/// The output of a command. Its standard error is inherited.
 fn output(command: &mut Command) -> io::Result<String> {
     let output = command.stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
@@ -157,7 +154,7 @@ fn output(command: &mut Command) -> io::Result<String> {
     String::from_utf8(output.stdout).map_err(io::Error::other)
 }
 
-/// Waits for a process that leads a group, until `end` at the latest: then the whole group is killed.
+/// Waits for a process that leads a group until `end`, and then kills the whole group.
 fn within(child: &mut Child, end: Instant) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {

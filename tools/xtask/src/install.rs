@@ -1,33 +1,33 @@
-//! The command, the C library and the interposer: built, named as people and C name them, laid out under a prefix.
+//! Installs the command, the C library and the interposer under a prefix.
 
 use crate::build::{Toolchain, command, library, with_extension};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-/// Where things go.
+/// The destination of an installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Install {
-    /// The folder that they will be used from, an absolute path.
+    /// The final folder, an absolute path.
     pub prefix: PathBuf,
     /// A folder that replaces the root during installation, an absolute path.
     pub destdir: Option<PathBuf>,
 }
 
-/// What has been installed.
+/// The result of an installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Installed {
-    /// The files, the folder `destdir` included.
+    /// The files, including the folder `destdir`.
     pub files: Vec<PathBuf>,
 }
 
-/// The name that programs ask the dynamic linker for, as `library/capi/build.rs` gives it to the library.
+/// The shared library's soname, as set in `library/capi/build.rs`.
 pub(crate) const SONAME: &str = "libcarryline.so.0";
 
-/// The interposer, as `carryline real` looks for it beside `bin`.
+/// The interposer, where `carryline real` looks for it next to `bin`.
 const PRELOAD: &str = "lib/carryline/libcarryline-preload.so";
 
-/// What is installed, as cargo has built it.
+/// The files built by cargo for installation.
 pub(crate) struct Built {
     pub(crate) command: PathBuf,
     pub(crate) shared: PathBuf,
@@ -44,13 +44,13 @@ impl Built {
     }
 }
 
-/// Folders under which files are put.
+/// The folders of an installation.
 pub(crate) struct Layout {
-    /// What stands for the prefix now.
+    /// The folder that represents the prefix during installation.
     pub(crate) root: PathBuf,
-    /// The prefix as the pkg-config file has it.
+    /// The prefix in the pkg-config file.
     pub(crate) prefix: String,
-    /// Where libraries are under the prefix.
+    /// The folder of libraries under the prefix.
     pub(crate) libraries: String,
 }
 
@@ -61,13 +61,13 @@ impl Layout {
     }
 }
 
-/// Builds everything for release and puts it under `job.prefix`: the command with its manual pages and completions, the
-/// interposer where `carryline real` finds it, the C library with header and pkg-config file. What another version left there
-/// under the same names is replaced.
+/// Builds everything for release and installs it under `job.prefix`: the command with its manual pages and
+/// completions, the interposer where `carryline real` finds it, the C library with header and pkg-config
+/// file. Files of the same names are replaced.
 ///
 /// # Errors
-/// A system other than Linux, a prefix that a pkg-config file cannot hold, a build that fails (cargo has said why on
-/// standard error), a file that cannot be written. The message names the file.
+/// If the system is not Linux, a pkg-config file cannot represent the prefix, a build fails (cargo has
+/// printed the reason on standard error), or a file cannot be written. The message names the file.
 pub fn install(job: &Install) -> io::Result<Installed> {
     let layout = Layout::of(job)?;
     writable(&layout.root)?;
@@ -77,29 +77,29 @@ pub fn install(job: &Install) -> io::Result<Installed> {
     Ok(Installed { files })
 }
 
-/// The C library's part of [`install`], without the command and what belongs to it.
+/// Installs only the C library.
 ///
 /// # Errors
-/// Those of [`install`].
+/// As [`install`].
 pub fn install_library(job: &Install) -> io::Result<Installed> {
     let layout = Layout::of(job)?;
     let (shared, archive) = c_library(&workspace()?, Toolchain::Native)?;
     Ok(Installed { files: lay_out_library(&shared, &archive, &layout)? })
 }
 
-/// What remains to be done for programs to find the shared library, in words.
+/// Instructions for programs to find the shared library.
 #[must_use]
 pub fn how_to_use(job: &Install) -> String {
     let prefix = job.prefix.display();
     format!(
-        "The shared library is found by programs that are linked with its place,\n  \
+        "Programs find the shared library if they are linked with its path,\n  \
          cc packet.c $(PKG_CONFIG_PATH={prefix}/lib/pkgconfig pkg-config --cflags --libs carryline) \
          -Wl,-rpath,{prefix}/lib\n\
-         or, where {prefix}/lib is in /etc/ld.so.conf, after `ldconfig` (as root) by all."
+         or, if {prefix}/lib is in /etc/ld.so.conf, after `ldconfig` (as root)."
     )
 }
 
-/// Puts the command, its manual pages and completions, and the interposer under a root.
+/// Installs the command, its manual pages and completions, and the interposer under a root.
 pub(crate) fn lay_out_command(built: &Built, layout: &Layout) -> io::Result<Vec<PathBuf>> {
     let root = &layout.root;
     let mut files = vec![root.join("bin/carryline"), root.join(PRELOAD)];
@@ -127,7 +127,7 @@ pub(crate) fn lay_out_command(built: &Built, layout: &Layout) -> io::Result<Vec<
     Ok(files)
 }
 
-/// Puts header, libraries and pkg-config file under a root.
+/// Installs header, libraries and pkg-config file under a root.
 pub(crate) fn lay_out_library(shared: &Path, archive: &Path, layout: &Layout) -> io::Result<Vec<PathBuf>> {
     let capi = workspace()?.join("library/capi");
     let lib = layout.root.join(&layout.libraries);
@@ -150,7 +150,7 @@ pub(crate) fn lay_out_library(shared: &Path, archive: &Path, layout: &Layout) ->
     Ok(vec![header, object, link, static_library, package])
 }
 
-/// Builds the C library: the shared one, and the archive.
+/// Builds the C library; returns the shared library and the archive.
 fn c_library(workspace: &Path, toolchain: Toolchain) -> io::Result<(PathBuf, PathBuf)> {
     let built = library(workspace, "carryline-capi", "carryline_c", toolchain)?;
     Ok((with_extension(&built, "so")?, with_extension(&built, "a")?))
@@ -160,15 +160,15 @@ fn interposer(workspace: &Path, toolchain: Toolchain) -> io::Result<PathBuf> {
     with_extension(&library(workspace, "carryline-preload", "carryline_preload", toolchain)?, "so")
 }
 
-/// Builds the interposer with the profile `capi`, as it is installed: its path, wherever cargo is set up to put it.
+/// Builds the interposer with the profile `capi`, as for installation; returns its path.
 ///
 /// # Errors
-/// A system other than Linux, or a build that fails; cargo has said why on standard error.
+/// If the system is not Linux, or the build fails; cargo has printed the reason on standard error.
 pub fn preload() -> io::Result<PathBuf> {
     interposer(&workspace()?, Toolchain::Native)
 }
 
-/// What a command that must succeed prints.
+/// The output of a command that must succeed.
 fn run(command: &mut Command) -> io::Result<Vec<u8>> {
     let output = command.output()?;
     match output.status.success() {
@@ -177,7 +177,7 @@ fn run(command: &mut Command) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Refuses a folder that cannot be written, before time is spent on building.
+/// Checks that a folder can be written, before time is spent on building.
 fn writable(folder: &Path) -> io::Result<()> {
     let refused = |error: io::Error| naming(folder, &error);
     fs::create_dir_all(folder).map_err(refused)?;
@@ -188,7 +188,7 @@ pub(crate) fn naming(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// The folder above this crate's. The program runs where it was built.
+/// The root of the workspace. The program runs where it was built.
 pub(crate) fn workspace() -> io::Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).filter(|root| root.join("library/capi/Cargo.toml").is_file());
@@ -197,19 +197,19 @@ pub(crate) fn workspace() -> io::Result<PathBuf> {
     })
 }
 
-/// The prefix as a pkg-config file writes it.
+/// The prefix in the syntax of pkg-config files.
 fn for_pkg_config(prefix: &Path) -> io::Result<String> {
     let text = prefix.to_str().filter(|text| !text.contains(['\n', '\\', '"', '\'', '$', '#']));
     let text = text.ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{}: a pkg-config file cannot hold this prefix", prefix.display()),
+            format!("{}: a pkg-config file cannot represent this prefix", prefix.display()),
         )
     })?;
     Ok(text.replace(' ', "\\ "))
 }
 
-/// `prefix` seen from inside `destdir`.
+/// `prefix` inside `destdir`.
 fn under(destdir: Option<&Path>, prefix: &Path) -> PathBuf {
     match destdir {
         Some(destdir) => destdir.join(prefix.strip_prefix("/").unwrap_or(prefix)),
@@ -221,20 +221,21 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path).map_err(|error| naming(path, &error))
 }
 
-/// Calls `make` with a name beside `path` and renames what it made, so that running programs keep the old file.
+/// Calls `make` with a temporary name next to `path` and renames the result, so that running programs keep
+/// the old file.
 fn replace_by(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
     let beside = PathBuf::from(name);
     let made = make(&beside).and_then(|()| fs::rename(&beside, path));
     made.map_err(|error| {
-        // It may not have come into being; what counts is the first error.
+        // The file may not exist; only the first error matters.
         let _ = fs::remove_file(&beside);
         naming(path, &error)
     })
 }
 
-/// [`replace`], in a folder that is made if it does not exist.
+/// [`replace`], creating the folder if necessary.
 pub(crate) fn put(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| naming(folder, &error))?;

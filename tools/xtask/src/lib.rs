@@ -1,8 +1,9 @@
-//! Jobs around the workspace that cargo has no command for: [`install`], the command, the C library and the interposer where
-//! people and C programs expect them, [`package`], the same for those who do not build, [`vendor_c`], the C library as sources for programs built without Rust, [`python`], the Python
-//! package, [`adopt`], our sum in other crates, [`site`], the documents as a site, [`picture`], what a
-//! terminal showed as an image, [`benchmarks`], the goals of the library held against measurements,
-//! [`profiles`], the safe decisions for CPUs that nobody measured, and [`deep`], the checks that take too long for `cargo test`.
+//! Workspace tasks for which cargo has no command: [`install`] installs the command, the C library and the
+//! interposer; [`package`] builds packages of them; [`vendor_c`] writes the C library as sources for programs
+//! built without Rust; [`python`] builds the Python package; [`adopt`] puts our sum into other crates;
+//! [`site`] builds a site from the documents; [`picture`] draws the output of a terminal; [`benchmarks`]
+//! evaluates the goals of the library; [`profiles`] computes the safe decisions for unmeasured CPUs; and
+//! [`deep`] runs the checks that take too long for `cargo test`.
 
 mod adopt;
 mod benchmarks;
@@ -28,7 +29,7 @@ pub use site::site;
 pub use vendor_c::{VendorC, Vendored, vendor_c};
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
@@ -36,13 +37,13 @@ use std::{fmt, io};
 /// Builds packages.
 ///
 /// # Errors
-/// Always: they are made on Linux.
+/// Always, because packages are built only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub fn package(_: &std::path::Path) -> io::Result<Vec<PathBuf>> {
-    Err(io::Error::other("packages are made on Linux only"))
+    Err(io::Error::other("packages can be built only on Linux"))
 }
 
-/// What the command says when it is asked.
+/// The help text.
 pub const HELP: &str = "\
 Usage: cargo xtask install --prefix DIR [--destdir DIR]
        cargo xtask package DIR
@@ -62,38 +63,38 @@ install builds everything for release and installs it (Linux):
   DIR/lib/libcarryline.so.0, libcarryline.so (a link to it), libcarryline.a
   DIR/lib/pkgconfig/carryline.pc
 
-  --prefix DIR    where it will be used from; an absolute path
+  --prefix DIR    the folder to install into; an absolute path
   --destdir DIR   put the files under this folder, for packages: DESTDIR/PREFIX/bin ...
 
 package builds three packages for Debian (carryline, libcarryline0, libcarryline-dev), a tarball that
 runs on any Linux with glibc 2.17 or newer, and SHA256SUMS. It needs cargo-zigbuild, which links for
 an old glibc: `pip install cargo-zigbuild` installs it and Zig.
 
-vendor-c writes the C library for programs that are built without Rust, as files to take along:
+vendor-c writes the C library as source files for programs that are built without Rust:
 carryline.h and, for each architecture, carryline-ARCHITECTURE.S, which gcc and clang assemble.
 
   --prefix P      put P in front of every name, as in P_carryline_zero for --prefix P_
 
 python builds the wheel of the Python package into DIR; or builds it, installs it into a new
-environment and runs its tests there. What a machine lacks for that is named, and is no failure.
+environment and runs its tests there. If the machine lacks a tool for this, it says so and succeeds.
 
 adopt puts carryline's sum into a copy of that crate, runs the crate's own tests with its sum and
-with carryline's, and times both. It fails where a test passes no longer.
+with carryline's, and times both. It fails if a test no longer passes.
 
-site makes a site of the documents with mdBook (`cargo install mdbook`).
+site builds a web site from the documents with mdBook (`cargo install mdbook`).
 
-picture makes an image of what a terminal showed, light and dark: the bytes that
+picture draws the output of a terminal as an image, light and dark, from the bytes that
 `script -qc COMMAND /dev/null` writes.
 
-benchmarks measures what the goals of this machine's tier need, judges them, and writes the
-machine's results and docs/benchmarks.md: `cargo xtask benchmarks --help` says more.
+benchmarks measures the cells of the goals of this machine's tier, evaluates the goals, and writes
+the machine's results and docs/benchmarks.md; see `cargo xtask benchmarks --help`.
 
-profiles writes the library's profile for CPUs that nobody measured: what loses least on those in
+profiles writes the library's profile for unmeasured CPUs: the settings that lose least on those in
 docs/profiles.
 
-deep runs what takes too long for `cargo test`: fuzzing, and the tests marked as deep.
+deep runs the checks that take too long for `cargo test`: fuzzing, and the tests marked as deep.
 
-  --seconds N     for about so long, building not counted [default: 900]
+  --seconds N     the approximate duration, without building [default: 900]
 ";
 
 /// The command line's request.
@@ -109,21 +110,21 @@ pub enum Job {
     VendorC(VendorC),
     /// The Python package.
     Python(Python),
-    /// Put our sum into another crate.
+    /// Test another crate with our sum.
     Adopt(&'static Adopted),
-    /// Make the site in this folder.
+    /// Build the site in this folder.
     Site(PathBuf),
-    /// Draw what standard input says into this file.
+    /// Draw the terminal output from standard input into this file.
     Picture(PathBuf),
-    /// Hand these arguments to the program that knows the library's goals.
+    /// Run the program for the library's goals with these arguments.
     Benchmarks(Vec<String>),
-    /// Compute the profile for CPUs that nobody measured.
+    /// Compute the profile for unmeasured CPUs.
     Profiles,
-    /// Run the deep checks for about so long.
+    /// Run the deep checks for about this long.
     Deep(Duration),
 }
 
-/// The arguments are not usable. The message names the one at fault.
+/// Invalid arguments. The message names the wrong one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UsageError(String);
 
@@ -135,10 +136,10 @@ impl fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// Reads the arguments, the program's name left out.
+/// Parses the arguments, without the program's name.
 ///
 /// # Errors
-/// A word that is not known or missing, a folder that is not an absolute path.
+/// If a word is unknown or missing, or a folder is not an absolute path.
 ///
 /// ```
 /// use std::path::PathBuf;
@@ -174,7 +175,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
     }
 }
 
-/// The one path that a job takes.
+/// Parses the single path of a job.
 fn one_path(
     job: &str,
     what: &str,
@@ -266,18 +267,24 @@ fn parse_vendor_c(mut arguments: impl Iterator<Item = String>) -> Result<Job, Us
         }
     }
     if !vendor_c::is_prefix(&prefix) {
-        return Err(UsageError(format!("--prefix {prefix}: no name of C begins like this")));
+        return Err(UsageError(format!("--prefix {prefix}: not the beginning of a C name")));
     }
     let folder = folder.ok_or_else(|| UsageError("vendor-c needs a folder".to_owned()))?;
     Ok(Job::VendorC(VendorC { folder, prefix }))
 }
 
-/// The folder that cargo builds in.
+/// The cargo that runs this program, in a folder, with its standard error inherited.
+fn cargo(folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    cargo.current_dir(folder).stderr(Stdio::inherit());
+    cargo
+}
+
+/// Cargo's target folder.
 fn target_folder() -> io::Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut metadata = Command::new(cargo);
+    let mut metadata = cargo(&install::workspace()?);
     metadata.args(["metadata", "--no-deps", "--format-version=1", "--locked"]);
-    let metadata = metadata.current_dir(install::workspace()?).stderr(Stdio::inherit()).output()?;
+    let metadata = metadata.output()?;
     let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
     let folder = metadata["target_directory"].as_str().map(PathBuf::from);
     folder.ok_or_else(|| io::Error::other("cargo metadata: no target_directory"))

@@ -1,6 +1,7 @@
 //! `cargo xtask`: see the library.
 //!
-//! Exit status: 0 done, 1 failed, 2 unusable arguments; of `benchmarks` and `profiles` what the program ends with.
+//! Exit status: 0 done, 1 failed, 2 invalid arguments; `benchmarks` and `profiles` exit with the status of
+//! the program they run.
 
 use std::fmt::Display;
 use std::io;
@@ -9,7 +10,7 @@ use std::process::{ExitCode, ExitStatus};
 use xtask::{HELP, Job};
 
 fn main() -> ExitCode {
-    // A word that is not Unicode is not a valid argument; the message shows it as well as possible.
+    // A word that is not Unicode is not a valid argument; the message shows an approximation.
     let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     match xtask::parse(arguments) {
         Ok(Job::Help) => {
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The exit status of a program that was run.
+/// Converts the exit status of a program that was run.
 fn ended(status: io::Result<ExitStatus>) -> ExitCode {
     match status {
         Ok(status) => {
@@ -59,7 +60,7 @@ fn ended(status: io::Result<ExitStatus>) -> ExitCode {
     }
 }
 
-/// Ends with what `answer` makes of a result, or with the error.
+/// Passes a result to `answer`, or prints the error.
 fn done<T, E: Display>(result: Result<T, E>, answer: impl FnOnce(T) -> ExitCode) -> ExitCode {
     match result {
         Ok(result) => answer(result),

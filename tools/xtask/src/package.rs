@@ -1,6 +1,7 @@
 //! Packages for people who do not build: three for Debian, and a tarball for every other Linux with glibc.
 //!
-//! All hold the same programs, compiled and linked by Zig for [`OLDEST_GLIBC`]; what they need of it is read from them.
+//! All contain the same programs, compiled and linked by Zig for [`OLDEST_GLIBC`]; their dependencies are
+//! read from them.
 
 mod archives;
 mod debian;
@@ -17,11 +18,11 @@ use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
-/// Builds the packages into a folder, with their checksums in `SHA256SUMS`: the files.
+/// Builds the packages into a folder, with their checksums in `SHA256SUMS`; returns the files.
 ///
 /// # Errors
-/// A system other than Linux, no cargo-zigbuild, a build that fails, a program that needs a newer glibc than the oldest
-/// supported one, a file that cannot be written.
+/// If the system is not Linux, cargo-zigbuild is missing, a build fails, a program needs a newer glibc than
+/// the oldest supported one, or a file cannot be written.
 pub fn package(folder: &Path) -> io::Result<Vec<PathBuf>> {
     has_zigbuild()?;
     fs::create_dir_all(folder).map_err(|error| naming(folder, &error))?;
@@ -38,7 +39,7 @@ pub fn package(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The name of a checked-out version: cargo's.
+/// The version, from cargo.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn has_zigbuild() -> io::Result<()> {
@@ -47,12 +48,12 @@ fn has_zigbuild() -> io::Result<()> {
     match asked.is_ok_and(|status| status.success()) {
         true => Ok(()),
         false => Err(io::Error::other(
-            "cargo-zigbuild is not on PATH; it links for an old glibc. `pip install cargo-zigbuild` installs it, and Zig",
+            "cargo-zigbuild, which links for an old glibc, is not on PATH; `pip install cargo-zigbuild` installs it and Zig",
         )),
     }
 }
 
-/// What a file needs, if an old system has it.
+/// The dependencies of a file; an error if it needs a newer glibc than [`OLDEST_GLIBC`].
 fn old_enough(file: &Path) -> io::Result<Needs> {
     let needs = Needs::of(&read(file)?).map_err(|error| naming(file, &error))?;
     match needs.glibc() {
@@ -65,7 +66,8 @@ fn old_enough(file: &Path) -> io::Result<Needs> {
     }
 }
 
-/// What is built now is dated by the commit, so that two builds of it are the same; `SOURCE_DATE_EPOCH` comes first.
+/// The time stamp of packages: `SOURCE_DATE_EPOCH`, or the time of the commit, so that two builds of a commit
+/// are identical.
 fn date(workspace: &Path) -> io::Result<u64> {
     if let Some(seconds) = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok()) {
         return Ok(seconds);
@@ -75,7 +77,7 @@ fn date(workspace: &Path) -> io::Result<u64> {
     committed.map_or_else(|| now().map_err(io::Error::other), Ok)
 }
 
-/// What git says of the last commit; `None` where there is no git or no repository.
+/// A field of the last commit; `None` without git or a repository.
 fn of_commit(workspace: &Path, format: &str) -> Option<String> {
     let mut git = Command::new("git");
     git.args(["log", "-1", &format!("--format={format}")]).current_dir(workspace).stderr(Stdio::null());
@@ -83,7 +85,7 @@ fn of_commit(workspace: &Path, format: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A prefix to unpack anywhere, with licences.
+/// Builds the tarball: a prefix to unpack anywhere, with licences.
 fn tar_of_all(built: &Built, workspace: &Path, folder: &Path, seconds: u64) -> io::Result<PathBuf> {
     let name = format!("carryline-{VERSION}-{}-linux-glibc{OLDEST_GLIBC}", std::env::consts::ARCH);
     let stage = tempfile::tempdir()?;
@@ -105,7 +107,7 @@ fn tar_of_all(built: &Built, workspace: &Path, folder: &Path, seconds: u64) -> i
     Ok(file)
 }
 
-/// The checksums, as `sha256sum --check` reads them.
+/// Writes the checksums in the format of `sha256sum --check`.
 fn sums(files: &[PathBuf], folder: &Path) -> io::Result<PathBuf> {
     let mut text = String::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! What a terminal showed, as an image that takes light and dark from its reader.
+//! Draws the output of a terminal as an image that follows the reader's light or dark mode.
 
 use crate::install::put;
 use std::io::{self, Read};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 /// The width of a character and the height of a line, in pixels.
 const CELL: (f64, f64) = (8.4, 18.0);
-/// Around the text.
+/// The margin around the text, in pixels.
 const MARGIN: f64 = 16.0;
 
-/// The colours by number of the terminal: name, on light, on dark. The first is the text's own.
+/// Terminal colours: the number, the colour on light and on dark. The first is the default.
 const COLOURS: [(u32, &str, &str); 9] = [
     (39, "#1f2328", "#e6edf3"),
     (30, "#1f2328", "#e6edf3"),
@@ -22,17 +22,17 @@ const COLOURS: [(u32, &str, &str); 9] = [
     (90, "#656d76", "#8b949e"),
 ];
 
-/// How text looks.
+/// The attributes of text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Look {
     bold: bool,
     dim: bool,
-    /// Which of the terminal's colours; 0 is the text's own.
+    /// The number of the terminal's colour; 0 is the default.
     colour: u32,
 }
 
 impl Look {
-    /// What a sequence `ESC [ NUMBERS m` makes of it.
+    /// The attributes after a sequence `ESC [ NUMBERS m`.
     fn after(self, numbers: &str) -> Look {
         numbers.split(';').fold(self, |look, number| match number.parse().unwrap_or(0) {
             0 => Look::default(),
@@ -52,10 +52,10 @@ impl Look {
     }
 }
 
-/// Draws what standard output of a terminal was, without a movement of the cursor, into a file.
+/// Draws the output of a terminal, without cursor movements, into a file.
 ///
 /// # Errors
-/// The text cannot be read or is empty, or the file cannot be written.
+/// If the text cannot be read or is empty, or the file cannot be written.
 pub fn picture(mut from: impl Read, to: &Path) -> io::Result<()> {
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes)?;
@@ -110,7 +110,7 @@ fn draw(text: &str) -> String {
     )
 }
 
-/// The parts of a line that look alike; sequences other than colours are left out.
+/// The parts of a line with equal attributes; other control sequences are dropped.
 fn parts(line: &str, look: &mut Look) -> Vec<(String, Look)> {
     let mut found: Vec<(String, Look)> = Vec::new();
     for (index, piece) in line.split("\u{1b}[").enumerate() {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn text_stands_where_it_stood_and_is_escaped() {
+    fn text_keeps_its_position_and_is_escaped() {
         let image = draw("one\n  a\u{1b}[2m<b\u{1b}[0m");
         assert!(
             image.contains("<text class=\"d\" x=\"41.2\" y=\"47.5\" textLength=\"16.8\">&lt;b</text>"),

@@ -1,4 +1,4 @@
-//! The Python package: its wheel, and its tests in an environment that has nothing else.
+//! Builds the wheel of the Python package, and tests it in a clean environment.
 
 use crate::install::{naming, workspace};
 use std::ffi::{OsStr, OsString};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fmt, fs, io};
 
-/// What to do with the package.
+/// The job to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Python {
     /// Build the wheel into this folder.
@@ -15,12 +15,12 @@ pub enum Python {
     Test,
 }
 
-/// What came of it.
+/// The result of a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PythonDone {
-    /// The wheel, which passes its tests if those were asked for.
+    /// The wheel; if tests were requested, it passed them.
     Wheel(PathBuf),
-    /// What this machine lacks.
+    /// The tool that this machine lacks.
     Lacks(String),
 }
 
@@ -28,12 +28,12 @@ impl fmt::Display for PythonDone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PythonDone::Wheel(path) => write!(f, "{}", path.display()),
-            PythonDone::Lacks(what) => write!(f, "left out: {what}"),
+            PythonDone::Lacks(what) => write!(f, "skipped: {what}"),
         }
     }
 }
 
-/// What keeps a job from being done.
+/// The reason why a job stopped.
 enum Stop {
     Lacks(String),
     Failed(io::Error),
@@ -45,11 +45,11 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Builds the wheel, and runs its tests if asked to. Python is `PYTHON`, or `python3`. maturin is taken from the `PATH`, or
-/// installed by pip into an environment in cargo's target folder, as pytest is.
+/// Builds the wheel, and runs its tests if requested. Python is `PYTHON`, or `python3`. maturin is taken from
+/// the `PATH`; otherwise pip installs it, like pytest, into an environment in cargo's target folder.
 ///
 /// # Errors
-/// The build or a test fails; what they have to say they say themselves.
+/// If the build or a test fails; they print their own errors.
 pub fn python(job: &Python) -> io::Result<PythonDone> {
     match done(job) {
         Ok(wheel) => Ok(PythonDone::Wheel(wheel)),
@@ -78,7 +78,7 @@ fn done(job: &Python) -> Result<PathBuf, Stop> {
     Ok(wheel)
 }
 
-/// A Python that the package is for.
+/// A Python interpreter that the package supports.
 fn interpreter() -> Result<OsString, Stop> {
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| OsString::from("python3"));
     let is_new = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
@@ -87,7 +87,7 @@ fn interpreter() -> Result<OsString, Stop> {
         Ok(python)
     } else {
         let python = python.display();
-        Err(Stop::Lacks(format!("{python} is not there, older than 3.11, or without venv and pip")))
+        Err(Stop::Lacks(format!("{python} is missing, older than 3.11, or without venv and pip")))
     }
 }
 
@@ -105,7 +105,7 @@ fn wheel(python: &OsStr, package: &Path, folder: &Path, to: &Path) -> Result<Pat
         .arg(package.join("Cargo.toml"))
         .env("CARGO_TARGET_DIR", folder.join("target"));
     for wheel in before {
-        // One of another version or system would be in the way of finding the new one.
+        // An older wheel could be mistaken for the new one.
         fs::remove_file(&wheel).map_err(|error| naming(&wheel, &error))?;
     }
     succeeds(&mut maturin, "building the wheel")?;
@@ -122,7 +122,7 @@ fn wheels(folder: &Path) -> Vec<PathBuf> {
     files.filter(is_ours).collect()
 }
 
-/// maturin, from the `PATH` or out of an environment of ours.
+/// maturin, from the `PATH` or from our own environment.
 fn maturin(python: &OsStr, folder: &Path) -> Result<Command, Stop> {
     let answers = |maturin: &OsStr| {
         let version = Command::new(maturin).arg("--version").stdout(Stdio::null()).status();
@@ -140,13 +140,13 @@ fn maturin(python: &OsStr, folder: &Path) -> Result<Command, Stop> {
     if status.is_ok_and(|status| status.success()) && answers(installed.as_os_str()) {
         Ok(Command::new(installed))
     } else {
-        Err(Stop::Lacks("maturin is not there and cannot be installed".to_owned()))
+        Err(Stop::Lacks("maturin is missing and cannot be installed".to_owned()))
     }
 }
 
-/// Makes a new environment, in the place of one that may be there: its interpreter.
+/// Creates an environment, replacing an existing one; returns its interpreter.
 fn environment(python: &OsStr, folder: &Path) -> io::Result<PathBuf> {
-    succeeds(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder), "making an environment")?;
+    succeeds(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder), "creating an environment")?;
     Ok(folder.join("bin/python"))
 }
 

@@ -1,5 +1,5 @@
-//! The documents as a site: the pages that `docs/SUMMARY.md` lists, laid out as in the repository, so that links between
-//! them hold, and rendered by mdBook.
+//! Builds a web site from the documents with mdBook: the pages listed in `docs/SUMMARY.md`, laid out as in
+//! the repository, so that links between them work.
 
 use crate::install::{naming, put, read, workspace};
 use crate::target_folder;
@@ -9,13 +9,14 @@ use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-/// The folder of the list of pages, which is also of mdBook's settings.
+/// The folder with the list of pages and mdBook's settings.
 const DOCS: &str = "docs";
 
-/// Makes the site in a folder: its first page.
+/// Builds the site in a folder; returns its first page.
 ///
 /// # Errors
-/// mdBook is not there or fails (it has said why on standard error); a file that cannot be read or written.
+/// If mdBook is missing or fails (it has printed the reason on standard error), or a file cannot be read or
+/// written.
 pub fn site(folder: &Path) -> io::Result<PathBuf> {
     let workspace = workspace()?;
     let (book, to) = (target_folder()?.join("site"), std::path::absolute(folder)?);
@@ -47,7 +48,7 @@ fn text_of(workspace: &Path, page: &Path) -> io::Result<String> {
     fs::read_to_string(&path).map_err(|error| naming(&path, &error))
 }
 
-/// The pages of the site, then the other files that they link to, all from the root of the workspace.
+/// The pages of the site and the other files that they link to, relative to the root of the workspace.
 fn files(workspace: &Path, summary: &str) -> io::Result<BTreeSet<PathBuf>> {
     let pages: BTreeSet<PathBuf> =
         linked(&summary_file(), summary).into_iter().map(|(file, _)| file).collect();
@@ -59,7 +60,7 @@ fn files(workspace: &Path, summary: &str) -> io::Result<BTreeSet<PathBuf>> {
     Ok(all)
 }
 
-/// The list of pages with its links seen from the root, as mdBook takes pages below the list only.
+/// The list of pages with links relative to the root, because mdBook accepts only pages below the list.
 fn from_root(summary: &str) -> String {
     let mut parts = summary.split("](");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -71,7 +72,7 @@ fn from_root(summary: &str) -> String {
     text
 }
 
-/// The files of the workspace that a page links to or shows, with the heading that is meant, if one is.
+/// The files of the workspace that a page links to or embeds, with the linked heading if there is one.
 fn linked(page: &Path, text: &str) -> Vec<(PathBuf, Option<String>)> {
     let mut found = Vec::new();
     for event in Parser::new(text) {
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
     use pulldown_cmark::TagEnd;
 
-    /// The pages of the repository, from its root.
+    /// The pages of the repository, relative to its root.
     fn documents() -> Vec<PathBuf> {
         fn look(workspace: &Path, folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(workspace.join(folder)).expect("a folder") {
@@ -127,7 +128,7 @@ mod tests {
         found
     }
 
-    /// The names by which headings are linked to, as GitHub and mdBook make them.
+    /// The anchors of headings, as GitHub and mdBook form them.
     fn headings(text: &str) -> Vec<String> {
         let (mut found, mut heading) = (Vec::new(), None);
         for event in Parser::new(text) {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_leads_somewhere() {
+    fn links_are_not_dead() {
         let workspace = workspace().expect("the workspace");
         let (mut links, mut dead) = (0, Vec::new());
         for page in documents() {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_site_has_every_page_once_and_every_page_that_they_link_to() {
+    fn the_site_lists_every_linked_page_once() {
         let workspace = workspace().expect("the workspace");
         let summary = text_of(&workspace, &summary_file()).expect("the list of pages");
         let listed: Vec<PathBuf> =
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_seen_from_the_root() {
+    fn links_of_the_list_become_relative_to_the_root() {
         let list = "[A](../README.md)\n- [B](gate.md)\n";
         assert_eq!(from_root(list), "[A](README.md)\n- [B](docs/gate.md)\n");
     }

@@ -1,47 +1,50 @@
-//! The C library as files that a C program takes along: the header, and for each architecture one assembly source, which
-//! any C compiler of the last ten years assembles. No Rust is needed there.
+//! The C library as source files for C programs: the header, and for each architecture one assembly source,
+//! which any C compiler of the last ten years assembles without Rust.
 //!
-//! The sources are what the compiler makes of `library/capi`, cleaned: see [`assembly`] and [`machine_code`].
+//! The sources are the compiler's output for `library/capi`, cleaned: see [`assembly`] and [`machine_code`].
 
 mod assembly;
+mod lines;
 mod machine_code;
 mod names;
+mod symbols;
 
 use crate::install::{naming, read, replace, workspace};
-use assembly::Dialect;
+use lines::Dialect;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-/// What is written where.
+/// The destination, and the prefix of names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VendorC {
-    /// The folder, which is made if it does not exist.
+    /// The folder, which is created if necessary.
     pub folder: PathBuf,
-    /// Goes in front of every name that C or the linker sees; empty for the names as they are.
+    /// The prefix of every name visible to C or the linker; may be empty.
     pub prefix: String,
 }
 
-/// What has been written.
+/// The written files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Vendored {
     /// The header, then one source for each architecture.
     pub files: Vec<PathBuf>,
-    /// For which targets there is no source, and what would help.
+    /// The targets without a source, with remedies.
     pub left_out: Vec<String>,
 }
 
-/// An architecture for which there is a source.
+/// A supported architecture.
 struct Architecture {
-    /// As in the file's name.
+    /// The name in the file's name.
     name: &'static str,
     target: &'static str,
     dialect: Dialect,
-    /// Flags of the compiler. Atomics in line, as the functions that would be called are those of a compiler's own library.
+    /// Compiler flags. Atomics are inlined, because the out-of-line functions belong to a compiler's own
+    /// library.
     flags: &'static [&'static str],
-    /// What the preprocessor knows where the source applies.
+    /// The preprocessor condition under which the source applies.
     condition: &'static str,
 }
 
@@ -62,11 +65,11 @@ const ARCHITECTURES: [Architecture; 2] = [
     },
 ];
 
-/// What the code may call. All of it is in every C library of a POSIX system on Linux.
+/// The functions that the code may call. Every C library on Linux has them.
 const OF_LIBC: [&str; 9] =
     ["__errno_location", "__xpg_strerror_r", "abort", "bcmp", "close", "memcpy", "memset", "open", "read"];
 
-/// Whether names of C can begin with it.
+/// Whether a C name can begin with the text.
 pub(crate) fn is_prefix(text: &str) -> bool {
     !text.starts_with(|first: char| first.is_ascii_digit())
         && text.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
@@ -76,8 +79,8 @@ pub(crate) fn is_prefix(text: &str) -> bool {
 /// `carryline-ARCHITECTURE.S` into the folder. Files of the same names are replaced.
 ///
 /// # Errors
-/// A build that fails (cargo has said why on standard error), a file that cannot be written, and what must not happen:
-/// compiled code that calls more than libc, or that these modules do not understand.
+/// If a build fails (cargo has printed the reason on standard error), a file cannot be written, or, which
+/// must not happen, the compiled code calls more than libc or contains what these modules do not understand.
 pub fn vendor_c(job: &VendorC) -> io::Result<Vendored> {
     let workspace = workspace()?;
     fs::create_dir_all(&job.folder).map_err(|error| naming(&job.folder, &error))?;
@@ -89,7 +92,7 @@ pub fn vendor_c(job: &VendorC) -> io::Result<Vendored> {
     replace(&to, vendored_header(&text, &job.prefix)?.as_bytes(), 0o644)?;
 
     let build = build_folder()?;
-    // The names in it are the same every time. Whoever else writes sources waits.
+    // The file names in the folder are fixed, so only one process at a time may use it.
     let lock = build.join("lock");
     let lock = File::create(&lock).map_err(|error| naming(&lock, &error))?;
     lock.lock()?;
@@ -97,7 +100,7 @@ pub fn vendor_c(job: &VendorC) -> io::Result<Vendored> {
     for architecture in &ARCHITECTURES {
         if !is_installed(architecture.target)? {
             let target = architecture.target;
-            vendored.left_out.push(format!("no source for {target}: `rustup target add {target}` helps"));
+            vendored.left_out.push(format!("no source for {target}: run `rustup target add {target}`"));
             continue;
         }
         if architecture.dialect == Dialect::X86 && !has_assembler() {
@@ -115,14 +118,16 @@ pub fn vendor_c(job: &VendorC) -> io::Result<Vendored> {
     Ok(vendored)
 }
 
-/// The header as it is used beside the sources, every name with the prefix.
+/// The header for use with the sources, with the prefix in every name.
 fn vendored_header(text: &str, prefix: &str) -> io::Result<String> {
     let installed = "Link with -lcarryline (pkg-config: carryline).";
     if !text.contains(installed) {
         return Err(io::Error::other(format!("carryline.h: no sentence `{installed}`")));
     }
-    let text =
-        text.replace(installed, "Compile and link carryline-*.S with it: all of them, or the processor's.");
+    let text = text.replace(
+        installed,
+        "Compile and link carryline-*.S with it: all files, or only that of the processor.",
+    );
     Ok(names::with_prefix(&text, prefix))
 }
 
@@ -134,20 +139,15 @@ fn is_installed(target: &str) -> io::Result<bool> {
     Ok(output.status.success() && Path::new(folder.trim_end()).is_dir())
 }
 
-fn cargo(workspace: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    command.current_dir(workspace).stderr(Stdio::inherit());
-    command
-}
-
-/// A folder for building in, apart from other builds, whose flags may differ.
+/// A separate build folder, because the flags differ from those of other builds.
 fn build_folder() -> io::Result<PathBuf> {
     let build = crate::target_folder()?.join("vendor-c");
     fs::create_dir_all(&build).map_err(|error| naming(&build, &error))?;
     Ok(build)
 }
 
-/// Compiles the C library: its assembly source, and the object that the compiler makes of the same code. No linker is needed.
+/// Compiles the C library; returns its assembly source, and the compiler's object of the same code. No linker
+/// is needed.
 fn compile(workspace: &Path, build: &Path, architecture: &Architecture) -> io::Result<(String, Vec<u8>)> {
     let emitted = build.join(architecture.name);
     let (text, object) = (emitted.with_extension("s"), emitted.with_extension("o"));
@@ -155,7 +155,7 @@ fn compile(workspace: &Path, build: &Path, architecture: &Architecture) -> io::R
     emit.push(&text);
     emit.push(",obj=");
     emit.push(&object);
-    let mut compile = cargo(workspace);
+    let mut compile = crate::cargo(workspace);
     compile
         .args(["rustc", "--quiet", "--locked", "--package", "carryline-capi", "--lib", "--profile", "capi"])
         .args(["--no-default-features", "--crate-type", "staticlib", "--target", architecture.target])
@@ -163,11 +163,11 @@ fn compile(workspace: &Path, build: &Path, architecture: &Architecture) -> io::R
         .arg(build)
         .arg("--")
         .arg(emit)
-        // The caller's flags, such as `-C target-cpu=native`, are for the caller's machine.
+        // Replaces the caller's flags, such as `-C target-cpu=native`, which are for the caller's machine.
         .env("CARGO_ENCODED_RUSTFLAGS", architecture.flags.join("\x1f"));
     let mut status = compile.status()?;
     if status.success() && !(text.is_file() && object.is_file()) {
-        // Somebody has removed them, but not what tells cargo that there is nothing to do.
+        // The files were removed, but cargo's record of the build was not.
         fs::remove_dir_all(build.join(architecture.target))?;
         status = compile.status()?;
     }
@@ -180,7 +180,7 @@ fn compile(workspace: &Path, build: &Path, architecture: &Architecture) -> io::R
     Ok((String::from_utf8(read(&text)?).map_err(io::Error::other)?, read(&object)?))
 }
 
-/// The C compiler for x86-64 of machines that are something else.
+/// The C compiler for x86-64 on other machines.
 const CROSS_COMPILER: &str = "x86_64-linux-gnu-gcc";
 
 fn compiler() -> OsString {
@@ -191,12 +191,12 @@ fn compiler() -> OsString {
     }
 }
 
-/// Whether this machine can be expected to have an assembler for x86-64.
+/// Whether this machine should have an assembler for x86-64.
 fn has_assembler() -> bool {
     cfg!(target_arch = "x86_64") || Command::new(CROSS_COMPILER).arg("--version").output().is_ok()
 }
 
-/// What this machine's assembler makes of a source for x86-64.
+/// Assembles a source for x86-64 with this machine's assembler.
 fn assemble(source: &str, build: &Path) -> io::Result<Vec<u8>> {
     let assembled = build.join("assembled");
     let (text, object) = (assembled.with_extension("s"), assembled.with_extension("o"));
@@ -210,7 +210,7 @@ fn assemble(source: &str, build: &Path) -> io::Result<Vec<u8>> {
     made.map_err(|error| {
         let compiler = compiler.display();
         io::Error::other(format!(
-            "{compiler}: {error}; the C compiler (CC, or cc) must be one for x86-64 that knows AVX-512"
+            "{compiler}: {error}; the C compiler (CC, or cc) must support x86-64 with AVX-512"
         ))
     })
 }
@@ -233,7 +233,7 @@ fn source(
         let object = assemble(&cleaned.text, build)?;
         cleaned.text = machine_code::in_bytes(&cleaned.text, &object)?;
         if !machine_code::is_same_code(&object, &assemble(&cleaned.text, build)?)? {
-            return Err(io::Error::other("the code is another where instructions are written as bytes"));
+            return Err(io::Error::other("the code differs if instructions are written as bytes"));
         }
     }
     let hidden: String = cleaned.exported.iter().map(|name| format!("\t.hidden\t{name}\n")).collect();
@@ -269,7 +269,7 @@ mod tests {
     use super::{is_prefix, vendored_header};
 
     #[test]
-    fn a_prefix_is_what_names_of_c_begin_with() {
+    fn prefixes_are_beginnings_of_c_names() {
         for good in ["", "my_", "_", "x9"] {
             assert!(is_prefix(good), "{good}");
         }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_whose_advice_has_changed_is_an_error() {
+    fn a_changed_header_is_an_error() {
         assert!(vendored_header("#define X\n", "").is_err());
     }
 }

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 /// The options.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Verified are the checksums of IPv4 headers, TCP, UDP, ICMP and ICMPv6, on every usual link layer and in
-tunnels. Fragments, packets that the snap length cut, and headers whose lengths contradict each other
-are counted, not judged. A checksum that the sender's network card was still to compute when the packet
-was captured is an artefact, and said to be one.
+Verifies the checksums of IPv4 headers, TCP, UDP, ICMP and ICMPv6, on every usual link layer and in
+tunnels. Fragments, packets truncated by the snap length, and headers with contradictory lengths are
+counted but not verified. A checksum that the sender's network card had yet to compute when the
+packet was captured is reported as an artefact of offload.
 
-Exit status: 0 every file was read and no checksum is wrong but for such artefacts; 2 a file could not
-be read, or not to its end; 3 a checksum is wrong, or missing from UDP over IPv6.
+Exit status: 0 every file was read and no checksum is wrong, except for such artefacts; 2 a file
+could not be read completely; 3 a checksum is wrong, or missing from UDP over IPv6.
 
 Examples:
   carryline audit capture traffic.pcap
@@ -22,7 +22,7 @@ pub struct AuditCapture {
     /// Capture files; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Wrong checksums to list for each file.
+    /// Number of wrong checksums to list per file.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub most: usize,
 }

@@ -1,4 +1,4 @@
-//! What completion scripts offer for the values of options: variants, words of the vocabulary, stored runs, files.
+//! Completions of option values: variants, words of the vocabulary, stored runs, files.
 
 use carryline_audit::subjects::{Subject, collection};
 use carryline_conditions::{Beside, Cache, Dependence, Offsets, Then, fleet};
@@ -13,16 +13,16 @@ use clap_complete::engine::{
 };
 use std::ffi::OsStr;
 
-/// Runs that are offered.
+/// The number of runs offered.
 const RUNS: usize = 20;
 
-/// The command line with what its values may be.
+/// Adds completions of values to a command and its subcommands.
 pub fn completing(command: Command) -> Command {
     let name = command.get_name().to_owned();
     command.mut_args(|argument| with_values(&name, argument)).mut_subcommands(completing)
 }
 
-/// An argument with the values that are offered for it, where they are more than clap knows from its type.
+/// Adds completions to an argument whose values clap cannot derive from its type.
 fn with_values(command: &str, argument: Arg) -> Arg {
     let id = argument.get_id().as_str().to_owned();
     let candidates: fn() -> Vec<CompletionCandidate> = match (command, id.as_str()) {
@@ -65,16 +65,16 @@ fn with_help(word: &str, help: &str) -> CompletionCandidate {
     CompletionCandidate::new(word).help((!help.is_empty()).then(|| help.to_owned().into()))
 }
 
-/// The words of a vocabulary. Of `read-later:BYTES` the part that is always the same is offered, of `N` nothing.
+/// The words of a vocabulary, up to the first placeholder: `read-later:` for `read-later:BYTES`, nothing for
+/// `N`.
 fn words(vocabulary: &[(&str, &str)]) -> Vec<CompletionCandidate> {
-    let stands_for_another = |part: &str| part.chars().all(|c| c.is_ascii_uppercase());
+    let is_placeholder = |part: &str| part.chars().all(|c| c.is_ascii_uppercase());
     let mut offered: Vec<CompletionCandidate> = Vec::new();
     for (word, help) in vocabulary {
-        let same =
-            word.split_inclusive(':').take_while(|part| !stands_for_another(part.trim_end_matches(':')));
-        let same: String = same.collect();
-        if !same.is_empty() && offered.iter().all(|known| known.get_value() != same.as_str()) {
-            offered.push(with_help(&same, help));
+        let fixed = word.split_inclusive(':').take_while(|part| !is_placeholder(part.trim_end_matches(':')));
+        let fixed: String = fixed.collect();
+        if !fixed.is_empty() && offered.iter().all(|known| known.get_value() != fixed.as_str()) {
+            offered.push(with_help(&fixed, help));
         }
     }
     offered
@@ -84,7 +84,7 @@ fn families(of: &[Family]) -> Vec<CompletionCandidate> {
     plain(of.iter().map(|family| family.name()))
 }
 
-/// Every variant by its name, with its family in front of it too: a name may be in several families.
+/// Every variant by its name, and by its family and name, because a name may occur in several families.
 fn variants() -> Vec<CompletionCandidate> {
     let all = Family::ALL
         .into_iter()
@@ -128,7 +128,7 @@ fn experiments() -> Vec<CompletionCandidate> {
     all.map(|experiment| with_help(experiment.id, experiment.title)).chain([with_help("all", "")]).collect()
 }
 
-/// The latest runs of the database that is used without `--db`; none where it cannot be read.
+/// The latest runs of the default database; none if it cannot be read.
 fn runs() -> Vec<CompletionCandidate> {
     let Ok(Some(store)) = open_kept(None) else { return Vec::new() };
     let runs = store.runs(RUNS).unwrap_or_default();
@@ -160,7 +160,7 @@ fn profiles(current: &OsStr) -> Vec<CompletionCandidate> {
     found
 }
 
-/// The last size of a list: a distribution, or a source with a file.
+/// Completes the last item of a list of sizes: a distribution, or a source with a file.
 fn sizes(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(text) = current.to_str() else { return Vec::new() };
     let (before, last) = text.split_at(text.rfind(',').map_or(0, |comma| comma + 1));
@@ -183,7 +183,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::CommandFactory;
 
-    /// What is offered for the last word of a line.
+    /// The completions of the last word of a line.
     fn offered(line: &[&str]) -> Vec<String> {
         let words = ["carryline"].iter().chain(line).map(|word| (*word).into()).collect();
         let found = clap_complete::engine::complete(&mut completing(Cli::command()), words, line.len(), None);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_not_offered() {
+    fn no_placeholders_are_offered() {
         for line in
             [&["measure", "--offsets", ""][..], &["measure", "--cache", ""], &["measure", "--then", ""]]
         {
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Names of values that nobody can complete, or that clap completes because they are paths or words of a type.
+    /// Names of values without completions, or that clap completes because they are paths or an enum.
     const FREE: [&str; 24] = [
         "BYTES",
         "COMMAND",
@@ -258,7 +258,7 @@ mod tests {
     ];
 
     #[test]
-    fn an_option_whose_values_are_words_completes_them() {
+    fn every_option_with_words_has_completions() {
         fn look(command: &Command, missing: &mut Vec<String>) {
             for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
                 let name = argument.get_value_names().map(|names| names[0].to_string()).unwrap_or_default();
@@ -266,7 +266,7 @@ mod tests {
                     || argument.get::<ArgValueCompleter>().is_some()
                     || !argument.get_possible_values().is_empty();
                 let takes_one = argument.get_action().takes_values();
-                // A symbol and a profile of one's own have new names.
+                // A new name: a symbol or a profile of the user's own.
                 let is_new = matches!(argument.get_id().as_str(), "symbol" | "emit");
                 if takes_one && !is_completed && !is_new && !FREE.contains(&name.as_str()) {
                     missing.push(format!("{} {}: {name}", command.get_name(), argument.get_id()));

@@ -1,6 +1,6 @@
 //! The options of `carryline critical`.
 
-use super::{Effort, parse_duration};
+use super::{Effort, Workers, parse_duration};
 use carryline_report::units::Unit;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use std::path::PathBuf;
 #[derive(Args, Debug, Default)]
 #[command(after_help = "\
 Prints the longest path from each argument to the result, the loop-carried dependences and the
-throughput bound, next to the measured time of calls. Code that depends on the size is followed
-through a call of --size bytes.
+throughput bound, next to the measured time of calls. If the code's path depends on the size, the
+path of a call of --size bytes is used.
 
 Examples:
   carryline critical adc_1_stream --size 40
@@ -33,26 +33,30 @@ pub struct Critical {
     /// Machine code in hexadecimal.
     #[arg(long, value_name = "HEX")]
     pub bytes: Option<String>,
-    /// Size in bytes of the call to follow and to measure [default: 40, or the variant's own size].
+    /// Size in bytes of the call to trace and to measure [default: 40, or the variant's own size].
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub size: Option<usize>,
-    /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell, generic, or measured: width, ports and latencies of this
-    /// machine, measured once and kept [default: this CPU's, or measured where it has none].
+    /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell,
+    /// generic, or
+    /// measured: width, ports and latencies measured on this machine, once [default: this CPU's table, or
+    /// measured if
+    /// there is none].
     #[arg(long, value_name = "NAME")]
     pub microarchitecture: Option<String>,
     /// Measure the latencies on this machine first; measured latencies take precedence over tables.
     #[arg(long, conflicts_with = "microarchitecture")]
     pub calibrate: bool,
-    /// Whether moves between registers take time [default: as on this CPU].
+    /// Whether moves between registers take time [default: as this CPU does].
     #[arg(long, value_enum, value_name = "HOW")]
     pub moves: Option<Moves>,
-    /// Say what would make the call faster, by how much, and what a routine of the collection that does it measures.
+    /// Suggest changes that would make the call faster, by how much, and the time of a variant that makes
+    /// each.
     #[arg(long)]
     pub suggest: bool,
-    /// Print and draw every instruction that was executed, address arithmetic and every turn of a loop included.
+    /// Print and draw every executed instruction, including address arithmetic and every iteration of a loop.
     #[arg(long)]
     pub full: bool,
-    /// Draw the dependency graph as an image.
+    /// Draw the dependency graph as an SVG image.
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
     /// Write the dependency graph for Graphviz.
@@ -70,7 +74,7 @@ pub struct Critical {
     /// Time for the measurement: 20s, 2m, 500ms [default: 3s for each routine].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<std::time::Duration>,
-    /// Worker processes that each repeat the measurement with their own memory layout.
+    /// Worker processes, each of which repeats the measurement with its own memory layout.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub replicates: Option<u32>,
     /// Logical CPU to measure on [default: the last one allowed].
@@ -79,7 +83,7 @@ pub struct Critical {
 }
 
 impl Critical {
-    /// The options of its measurement.
+    /// The options of the measurement.
     pub fn effort(&self) -> Effort {
         Effort {
             budget: self.budget,
@@ -89,8 +93,7 @@ impl Critical {
             report: None,
             label: None,
             no_save: true,
-            cpu: self.cpu,
-            patience: 10,
+            workers: Workers { cpu: self.cpu, patience: 10 },
         }
     }
 }
@@ -98,16 +101,16 @@ impl Critical {
 /// Whether moves between registers take time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Moves {
-    /// They are renamed away.
+    /// They are eliminated by register renaming.
     Eliminated,
     /// They are executed.
     Executed,
 }
 
-/// What `critical` draws.
+/// The subject of a drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Drawing {
-    /// The call, or the code as a whole.
+    /// The call, or all of the code.
     #[default]
     Call,
     /// An iteration of the main loop.

@@ -1,4 +1,4 @@
-//! The arguments of `carryline export`.
+//! The options of `carryline export`.
 
 use carryline_report::export::{FORMATS, Format};
 use clap::Args;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-With --raw, json holds the whole run: 'carryline compare' and 'carryline gate' read it.
+With --raw, json contains the whole run: 'carryline compare' and 'carryline gate' read it.
 
 Examples:
   carryline export 1 --to json --raw > run.json
@@ -20,15 +20,15 @@ pub struct Export {
     /// The format.
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub to: &'static Format,
-    /// Every sample, not figures made of them.
+    /// Write every sample instead of figures computed from them.
     #[arg(long)]
     pub raw: bool,
-    /// Where to write it [default: standard output].
+    /// The file to write [default: standard output].
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// The words of the formats.
+/// Parses the name of a format.
 fn formats() -> impl TypedValueParser<Value = &'static Format> {
     let words = FORMATS.iter().map(|format| PossibleValue::new(format.word).help(format.summary));
     PossibleValuesParser::new(words.collect::<Vec<_>>())

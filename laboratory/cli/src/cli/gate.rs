@@ -1,40 +1,43 @@
-//! The arguments of `carryline gate`.
+//! The options of `carryline gate`.
 
+use super::Workers;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Exit status: 0 no cell is slower than allowed, 4 a cell is, 5 it cannot be told within the budget,
-6 the base is of another machine or build. Without --against, what two runs of one program differ
-by counts in full, and a few percent can often not be told.
+Exit status: 0 no cell is slower than allowed, 4 a cell is, 5 undecided within the budget, 6 the
+base is of another machine or build. Without --against, the noise between two runs of one program
+counts in full, so that changes of a few percent often stay undecided.
 
 Examples:
   carryline gate 1
   carryline gate 1 --against ./old --fail-if slower:3%
   carryline gate base.json --variants 'zero/*' --annotate")]
 pub struct Gate {
-    /// The base: a run's number, its content hash, or a file of 'carryline export RUN --to json --raw'.
+    /// The base: a run's number, its content hash, or a file written by 'carryline export RUN --to json
+    /// --raw'.
     #[arg(value_name = "BASE")]
     pub base: String,
-    /// What fails: a cell that surely takes this much longer than in the base.
+    /// The limit: a cell fails if it takes significantly longer than the base by more than this.
     #[arg(long, value_name = "slower:PERCENT%", default_value = "slower:3%", value_parser = parse_limit)]
     pub fail_if: f64,
-    /// The carryline that made the base: its workers and this one's take turns.
+    /// The carryline that measured the base; its workers alternate with this one's.
     #[arg(long, value_name = "PATH")]
     pub against: Option<PathBuf>,
-    /// Rows that are gated, by name, FAMILY/NAME, glob or /regular expression/ [default: the library's and plug-ins, or
-    /// all if there are none].
+    /// Rows to check, by name, FAMILY/NAME, glob or /regular expression/ [default: the library's and
+    /// plug-ins, or all
+    /// if there are none].
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
-    /// Time to decide in: 20s, 2m.
+    /// Time limit for the decision: 20s, 2m.
     #[arg(long, value_name = "TIME", value_parser = super::parse_duration, default_value = "60s")]
     pub budget: Duration,
-    /// Print annotations for GitHub's workflows.
+    /// Print annotations for GitHub workflows.
     #[arg(long)]
     pub annotate: bool,
-    /// Go on although machines or builds differ.
+    /// Compare although machines or builds differ.
     #[arg(long)]
     pub force: bool,
     /// A name for the new run.
@@ -43,22 +46,18 @@ pub struct Gate {
     /// Do not save the new run.
     #[arg(long)]
     pub no_save: bool,
-    /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<usize>,
-    /// Seconds without progress after which a routine counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub patience: u64,
+    #[command(flatten)]
+    pub workers: Workers,
 }
 
-/// Reads `slower:3%` as 0.03.
+/// Parses a limit: 0.03 for `slower:3%`.
 fn parse_limit(text: &str) -> Result<f64, String> {
     let wrong = || format!("'{text}' is not a limit; write slower:3%");
     let percent = text.strip_prefix("slower:").and_then(|rest| rest.strip_suffix('%')).ok_or_else(wrong)?;
     let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
     match (0.0..=1000.0).contains(&percent) {
         true => Ok(percent / 100.0),
-        false => Err(format!("'{text}' is not between 0% and 1000%")),
+        false => Err(format!("'{text}' is out of range: 0% to 1000%")),
     }
 }
 

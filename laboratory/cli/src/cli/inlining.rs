@@ -9,20 +9,20 @@ use std::path::PathBuf;
 Every gcc, clang and rustc on PATH compiles memmove, memcpy, memset, bcopy (plain and __builtin_),
 ptr::copy, ptr::copy_nonoverlapping and ptr::write_bytes for each constant size from 1 to 512 with
 several sets of flags; the machine code shows whether the call was inlined. Fills are with zero.
-Answers are cached until the compiler changes.
+Results are cached until the compiler changes.
 
 Examples:
   carryline inlining
   carryline inlining --compiler gcc --limit 32
   carryline inlining --compiler cc --flags '-O2 -mno-sse' --format json")]
 pub struct Inlining {
-    /// Use this compiler only: a path, or a name on PATH; may be given several times.
+    /// Use only this compiler: a path, or a name on PATH; repeatable.
     #[arg(long, value_name = "PATH")]
     pub compiler: Vec<PathBuf>,
-    /// Compile with these flags instead of ten common sets; may be given several times.
+    /// Compile with these flags instead of ten common sets; repeatable.
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub flags: Vec<String>,
-    /// Time for measuring the loops of all compilers.
+    /// Time for measuring the compilers' loops.
     #[arg(long, value_name = "TIME", default_value = "12s", value_parser = parse_duration)]
     pub budget: std::time::Duration,
     /// The hard-coded limit on inlined sizes whose cost is measured.
@@ -32,10 +32,10 @@ pub struct Inlining {
     /// Seconds after which a compiler counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
-    /// Compile and measure again, and cache the new answers.
+    /// Compile and measure again, and cache the new results.
     #[arg(long)]
     pub refresh: bool,
-    /// Neither read nor write cached answers.
+    /// Neither read nor write cached results.
     #[arg(long)]
     pub no_cache: bool,
 }

@@ -8,6 +8,7 @@ mod critical;
 mod export;
 mod gate;
 mod inlining;
+mod measure;
 mod real;
 mod report;
 mod reproduce;
@@ -26,6 +27,7 @@ pub use critical::{Critical, Drawing, Moves};
 pub use export::Export;
 pub use gate::Gate;
 pub use inlining::Inlining;
+pub use measure::{Detail, Effort, Measure, Run, Subjects, Workers};
 pub use real::Real;
 pub use report::Report;
 pub use reproduce::Reproduce;
@@ -47,10 +49,10 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, and was found wrong again, or a checksum in a capture is wrong, 4
-slower than the base, 5 cannot tell, or a routine did not return in time, 6 what was to be
-compared is unlike, 130 interrupted. Results go to standard output, progress and warnings to
-standard error.")]
+input, 3 a routine is wrong, confirmed by a second run, or a checksum in a capture is wrong, 4
+slower than the base, 5 undecided, or a routine did not return in time, 6 runs are not
+comparable, 130 interrupted. Results go to standard output, progress and warnings to standard
+error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]
@@ -74,32 +76,21 @@ pub struct Common {
     /// Print no progress and no warnings.
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Print each warning with its remedy, not only how many there are.
+    /// Print each warning with its remedy, not only their number.
     #[arg(long, global = true)]
     pub warnings: bool,
-    /// Leave what identifies the machine and its user out of JSON and exports.
+    /// Omit what identifies the machine and its user from JSON and exports.
     #[arg(long, global = true)]
     pub redact: bool,
-    /// The run that this one repeats, with which it is then compared.
+    /// The stored run that this run repeats and is then compared with.
     #[arg(skip)]
     pub repeats: Option<i64>,
 }
 
-/// How much of a result is printed.
-#[derive(Args, Debug, Clone, Copy, Default)]
-pub struct Detail {
-    /// Print the ranking of every situation, the limits, and what to use in each.
-    #[arg(long)]
-    pub full: bool,
-    /// Print all rows of the rankings, and which pairs of variants tie.
-    #[arg(long)]
-    pub pairs: bool,
-}
-
-/// How results are printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Tables for people.
     Table,
     /// One JSON object.
     Json,
@@ -111,17 +102,17 @@ pub enum Command {
     Run(Run),
     /// Show the variants: family, needs, provenance, whether they run here
     List(List),
-    /// Show the machine; what cannot be measured on it, and why
+    /// Show the machine, what cannot be measured on it, and why
     Machine(Machine),
     /// Verify variants, or show the smallest input for which they fail
     Verify(Verify),
-    /// Look for faults in checksums and copies: of crates, shared libraries, programs, the C library
+    /// Look for faults in checksums and copies of crates, shared libraries, programs and the C library
     Audit(Audit),
     /// Measure a matrix of your own
     Measure(Measure),
     /// Watch variants live, with keys to change what is measured
     Watch(Watch),
-    /// Find what the library, or the C library, should decide otherwise on this machine, and confirm it
+    /// Find and confirm better thresholds and kernels for the library, or the C library, on this machine
     Tune(Tune),
     /// Repeat the source documents' experiments, with a verdict on each claim
     Reproduce(Reproduce),
@@ -133,104 +124,38 @@ pub enum Command {
     /// exit status must be the same in all runs, or the first difference is shown and the exit status is 3. Two more
     /// runs come first, to warm up and to count calls.
     Real(Real),
-    /// Show what bounds a routine's time: critical chain, bounds, drawing
+    /// Show what bounds a routine's time: critical chains, throughput, a drawing
     Critical(Critical),
-    /// Show at which constant sizes compilers inline memmove, memcpy and memset
+    /// Show the constant sizes at which compilers inline memmove, memcpy and memset
     Inlining(Inlining),
     /// Show the stored runs
     History(History),
-    /// Write a stored run as one page for a browser: advice, heat map, curves, rankings with samples and machine code
+    /// Write a stored run as an HTML page: advice, heat map, curves, rankings with samples and machine code
     Report(Report),
-    /// Repeat a stored run, with its seed
+    /// Repeat a stored run with its seed
     Rerun(Rerun),
     /// Compare stored runs: what became faster or slower
     Compare(Compare),
-    /// Measure a base's plan again: is this build slower?
+    /// Measure the plan of a base run again: is this build slower?
     Gate(Gate),
-    /// Write a stored run in a format of another program
+    /// Write a stored run in the format of another program
     Export(Export),
-    /// Print the JSON Schema of a command's JSON
+    /// Print the JSON Schema of a command's output
     Schema(Schema),
-    /// Explain a warning code, a term, or the document that a claim comes from
+    /// Explain a warning code, a term, or the source document of a claim
     Explain(Explain),
-    /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected
+    /// Check the measurement itself: A/A pairs must tie, an planted slowdown must be detected
     Selftest(Selftest),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page, or write one for each command
     Man(Man),
-    /// (internal) answer the requests of an audit
+    /// (internal) answer the requests of `audit`
     #[command(hide = true)]
     Adapter(Adapter),
     /// (internal) run as a worker process
     #[command(hide = true)]
     Worker,
-}
-
-/// How much is measured, and how it is printed.
-#[derive(Args, Debug, Clone)]
-pub struct Effort {
-    /// Time for verification and measurement together: 20s, 2m, 500ms.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub budget: Option<std::time::Duration>,
-    /// Worker processes that each repeat the measurement with their own memory layout; doubled where the C library is
-    /// also measured with raised thresholds.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub replicates: Option<u32>,
-    /// Unit of the figures: ticks, cycles, ns, GB/s, GiB/s, B/cycle.
-    #[arg(long, value_name = "UNIT", default_value_t)]
-    pub unit: Unit,
-    /// Show what would be measured and how long it would take, and stop.
-    #[arg(long)]
-    pub plan: bool,
-    /// Write a page with heat map, curves, rankings, samples, machine code and everything needed to repeat the run.
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// A name for the run, which 'carryline history' shows.
-    #[arg(long, value_name = "TEXT", value_parser = text())]
-    pub label: Option<String>,
-    /// Do not save the results.
-    #[arg(long)]
-    pub no_save: bool,
-    /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<usize>,
-    /// Seconds without progress after which a routine counts as hung; calls of many bytes get more.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub patience: u64,
-}
-
-/// Which subjects take part.
-#[derive(Args, Debug, Clone)]
-pub struct Subjects {
-    /// Families: zero, copy, checksum, copy_checksum [default: all].
-    #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
-    pub family: Vec<String>,
-    /// Variants, by name, FAMILY/NAME, glob ('zero/avx*') or /regular expression/ [default: all candidates].
-    #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
-    pub variants: Vec<String>,
-    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
-    /// memset's signature.
-    #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = text())]
-    pub plugin: Vec<String>,
-}
-
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  carryline run --budget 60s
-  carryline run --family checksum --report checksum.html
-  carryline run --sizes capture:traffic.pcap --plugin ./mine.so:my_sum:checksum")]
-pub struct Run {
-    #[command(flatten)]
-    pub subjects: Subjects,
-    /// Sizes to measure in addition to the matrix's own: see 'carryline measure --help'.
-    #[arg(long, value_name = "SIZES", value_parser = text(), allow_hyphen_values = true)]
-    pub sizes: Option<String>,
-    #[command(flatten)]
-    pub detail: Detail,
-    #[command(flatten)]
-    pub effort: Effort,
 }
 
 #[derive(Args, Debug)]
@@ -266,61 +191,13 @@ pub struct Verify {
     /// Families to verify [default: all].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',')]
     pub family: Vec<String>,
-    /// A routine of your own in a shared object; may be given several times. FAMILY 'fill' is a zero routine with
-    /// memset's signature.
+    /// A routine of your own in a shared object; repeatable. FAMILY 'fill' is a zero routine with memset's
+    /// signature.
     #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
-    /// Seconds without progress after which a routine counts as hung; calls of many bytes get more.
+    /// Seconds without progress after which a routine counts as hung; calls with large buffers get more.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub patience: u64,
-}
-
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Sizes: 40 | 4K | 8M | 1..64 (uniform in the range) | fleet:memcpy-A (sizes seen in a production
-fleet) | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines) |
-capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. Mixed sizes never
-repeat their order, unless a period is given: fleet:memcpy-A/period:4096 repeats 4096 of them, for a
-branch predictor to learn.
-
-Examples:
-  carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush
-  carryline measure --family zero,copy --sizes fleet:memset-A --budget 20s
-  carryline measure --family checksum --segments 1,3,1,3 --dependence chained,independent,fenced")]
-pub struct Measure {
-    #[command(flatten)]
-    pub subjects: Subjects,
-    /// Sizes of the calls.
-    #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = text(), allow_hyphen_values = true)]
-    pub sizes: String,
-    /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (the two 1
-    /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
-    #[arg(long, value_name = "OFFSETS", value_delimiter = ',', default_value = "0")]
-    pub offsets: Vec<String>,
-    /// State of the caches: hot; cold:clflush, cold:evict, cold:arena (streams of calls that miss), with :single for
-    /// one isolated call, with :src or :dst for one operand; mixed:P (each buffer hot with a probability of P
-    /// percent, else cold).
-    #[arg(long, value_name = "STATES", value_delimiter = ',', default_value = "hot")]
-    pub cache: Vec<String>,
-    /// Dependence between calls: chained, independent, fenced.
-    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "independent")]
-    pub dependence: Vec<String>,
-    /// Lengths of the buffers of one message, each at its own random alignment (checksum families).
-    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
-    pub segments: Option<String>,
-    /// Pages the buffers are mapped with: 4k, huge.
-    #[arg(long, value_name = "PAGES", value_delimiter = ',', default_value = "4k")]
-    pub pages: Vec<String>,
-    /// What follows each call: nothing, read, read-later:BYTES, victim:BYTES.
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
-    pub then: Vec<String>,
-    /// What another core does meanwhile: nothing, stream (read and write a buffer too large to cache).
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "nothing")]
-    pub beside: Vec<String>,
-    #[command(flatten)]
-    pub detail: Detail,
-    #[command(flatten)]
-    pub effort: Effort,
 }
 
 #[derive(Args, Debug)]
@@ -330,10 +207,10 @@ Examples:
   carryline history --show 3 --full
   carryline history --format json --db results.sqlite")]
 pub struct History {
-    /// Show the results of this run.
+    /// Show the results of a run.
     #[arg(long, value_name = "RUN")]
     pub show: Option<String>,
-    /// Number of runs to list, newest first.
+    /// Number of runs to list, latest first.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
     pub most: usize,
     /// Unit of the figures of --show.
@@ -392,7 +269,8 @@ Examples:
   carryline completions zsh > ~/.zfunc/_carryline
   carryline completions fish > ~/.config/fish/completions/carryline.fish
 
-The script asks the carryline on PATH what fits: commands, options, variants, sizes, stored runs.")]
+The script asks the carryline on PATH for the candidates: commands, options, variants, sizes, stored
+runs.")]
 pub struct Completions {
     /// The shell.
     #[arg(value_enum)]
@@ -406,24 +284,25 @@ Examples:
   carryline man > carryline.1
   carryline man --pages .")]
 pub struct Man {
-    /// Write a page for every command into this folder, carryline-run.1 and so on, instead of printing one for all.
+    /// Write a page for each command into this folder (carryline-run.1 and so on) instead of printing one for
+    /// all.
     #[arg(long, value_name = "FOLDER")]
     pub pages: Option<PathBuf>,
 }
 
-/// Arguments that are stored with a run and printed as text, file names included.
+/// Parses an argument that is stored with a run and printed as text, such as a file name.
 fn text() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|word| {
-        word.into_string().map_err(|_| "it is not UTF-8; give the file another name, or a link with one")
+        word.into_string().map_err(|_| "not UTF-8; rename the file, or link to it under another name")
     })
 }
 
-/// A number of things to show.
+/// Parses a number of items to show.
 fn at_least_one() -> impl TypedValueParser<Value = usize> {
     clap::value_parser!(u32).range(1..).map(|number| number as usize)
 }
 
-/// Reads `20s`, `2m`, `500ms`; a bare number is seconds.
+/// Parses `20s`, `2m` or `500ms`; a bare number is in seconds.
 pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale = match &text[digits.len()..] {
@@ -438,15 +317,13 @@ pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     if (0.1..=86_400.0).contains(&seconds) {
         Ok(std::time::Duration::from_secs_f64(seconds))
     } else {
-        Err(format!("'{text}' is not between 100ms and a day"))
+        Err(format!("'{text}' is out of range: 100ms to a day"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_conditions::{Beside, Dependence, Offsets, Then};
-    use carryline_machine::arena::Pages;
     use clap::CommandFactory;
 
     #[test]
@@ -465,26 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_help_of_measure_names_every_word() {
-        let command = Cli::command();
-        let measure = command.find_subcommand("measure").expect("a command");
-        for (option, words) in [
-            ("offsets", Offsets::WORDS),
-            ("dependence", Dependence::WORDS),
-            ("pages", Pages::WORDS),
-            ("then", Then::WORDS),
-            ("beside", Beside::WORDS),
-        ] {
-            let argument = measure.get_arguments().find(|argument| argument.get_id() == option);
-            let help = argument.and_then(clap::Arg::get_help).map(ToString::to_string).unwrap_or_default();
-            for (word, _) in words {
-                assert!(help.contains(word), "--{option}: no {word} in: {help}");
-            }
-        }
-    }
-
-    #[test]
-    fn times_are_read_as_people_write_them() {
+    fn durations_are_parsed() {
         assert_eq!(parse_duration("20s"), Ok(std::time::Duration::from_secs(20)));
         assert_eq!(parse_duration("2m"), Ok(std::time::Duration::from_secs(120)));
         assert_eq!(parse_duration("500ms"), Ok(std::time::Duration::from_millis(500)));

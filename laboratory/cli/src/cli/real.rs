@@ -10,7 +10,7 @@ Examples:
   carryline real --runs 21 --variant zero=movntps -- cc -O2 -c main.c
   carryline real --record copy=sizes.csv -- ls -lR /etc")]
 pub struct Real {
-    /// Rounds, of three runs each; of four with --tunables.
+    /// Number of rounds, each of three runs, or four with --tunables.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     /// Variant that serves a family: a name from 'carryline list', or 'libc' for the program's own [default:
@@ -23,7 +23,8 @@ pub struct Real {
     /// Write the call sizes of one run, for --sizes histogram:FILE; zero=FILE or copy=FILE for one family.
     #[arg(long, value_name = "[FAMILY=]FILE")]
     pub record: Vec<String>,
-    /// Run the command with this value of GLIBC_TUNABLES too, as 'carryline tune --libc' prints it, and without the
+    /// Also run the command with this value of GLIBC_TUNABLES, as printed by 'carryline tune --libc', and
+    /// without the
     /// interposer.
     #[arg(long, value_name = "NAME=VALUE:...", value_parser = super::text())]
     pub tunables: Option<String>,

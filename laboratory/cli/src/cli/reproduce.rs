@@ -1,6 +1,6 @@
 //! The options of `carryline reproduce`.
 
-use super::parse_duration;
+use super::{Workers, parse_duration};
 use clap::Args;
 
 #[derive(Args, Debug)]
@@ -21,7 +21,7 @@ pub struct Reproduce {
     /// Show the experiments and stop.
     #[arg(long)]
     pub list: bool,
-    /// Less time and fewer worker processes: wider intervals, more undecided claims.
+    /// Less time and fewer worker processes; intervals are wider and more claims undecided.
     #[arg(long)]
     pub quick: bool,
     /// Time for all experiments together [default: 30 s for most, 9 minutes at most].
@@ -30,7 +30,7 @@ pub struct Reproduce {
     /// Lengths of a chain of buffers for 'chains', instead of the nine chains of 1996.
     #[arg(long, value_name = "LENGTHS")]
     pub chain: Option<String>,
-    /// Print stored runs of one machine again, together: their numbers, content hashes, or files of their JSON.
+    /// Print stored runs of one machine again, as one: their numbers, content hashes, or JSON files.
     #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["ids", "quick", "budget", "chain", "list"])]
     pub from: Vec<String>,
     /// Print the machine, claims and tables as Markdown.
@@ -39,12 +39,8 @@ pub struct Reproduce {
     /// Do not save the results.
     #[arg(long)]
     pub no_save: bool,
-    /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
-    pub cpu: Option<usize>,
-    /// Seconds without progress after which a measurement counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub patience: u64,
+    #[command(flatten)]
+    pub workers: Workers,
     /// Repeats and lengths of a chain for 'chains', in the form of the original program: -- 8 1 3 1 3.
     #[arg(last = true, value_name = "REPEATS LENGTHS")]
     pub repeats_and_lengths: Vec<String>,

@@ -7,15 +7,15 @@ use std::time::Duration;
 /// The options.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Shows decayed estimates, redrawn every second: a row for each variant, a column for each dependence
-and address. A figure is the gross time of a call: a median of rounds whose weight halves every
-half-life. * marks the fastest of a column and those within the A/A noise of it. With standard
-output redirected, a block of plain lines is printed every second instead. On quitting, or when
+Shows estimates that decay over time, redrawn every second: a row for each variant, a column for
+each dependence and address. A figure is the gross time of a call: the median of rounds whose weight
+halves every half-life. * marks the fastest of a column and those within its A/A noise. If standard
+output is redirected, a block of plain lines is printed every second instead. On quitting, or when
 something else is chosen, the results are saved as a run of 'carryline measure' with the same
 conditions.
 
-Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help, q quit.
-Upper-case letters step backwards.
+Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help,
+q quit. Upper-case letters step backwards.
 
 Examples:
   carryline watch
@@ -28,7 +28,7 @@ pub struct Watch {
     /// Sizes of the calls, starting with the first: see 'carryline measure --help' [default: 40].
     #[arg(long, value_name = "SIZES", value_parser = super::text(), allow_hyphen_values = true)]
     pub sizes: Option<String>,
-    /// Offsets of the buffers, a column for each, two at most: N (0 to 4095), D:S, random [default: 0,1].
+    /// Offsets of the buffers, one or two, a column for each: N (0 to 4095), D:S, random [default: 0,1].
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',')]
     pub offsets: Vec<String>,
     /// States of the caches, starting with the first: hot, cold:clflush, cold:evict, cold:arena [default: hot].
@@ -37,7 +37,7 @@ pub struct Watch {
     /// Time in which a sample loses half its weight.
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = parse_duration)]
     pub half_life: Duration,
-    /// End when every column has had this many rounds.
+    /// Stop when every column has had this many rounds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub rounds: Option<u64>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `carryline compare A B`: what became faster or slower from one run to others.
+//! `carryline compare BASE RUN...`: what became faster or slower.
 
 use crate::cli::{Common, Compare, Format};
 use crate::output;
@@ -13,42 +13,47 @@ use carryline_statistics::Ratio;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The draws of the intervals: the same runs always compare alike.
+/// The seed of the intervals; fixed, so that a comparison always has the same result.
 const SEED: u64 = 1;
 
-/// Holds the runs against the first.
+/// Compares runs with the first.
 pub fn run(args: &Compare, common: &Common) -> Result<u8, Failure> {
     let db = common.db.as_deref();
     let runs = args.runs.iter().map(|word| kept::find(word, db)).collect::<Result<Vec<Kept>, Failure>>()?;
     let [base, others @ ..] = runs.as_slice() else { return Err(usage("two runs are needed")) };
-    let found =
-        others.iter().map(|other| Found::of(base, other, args.force)).collect::<Result<Vec<_>, _>>()?;
+    let comparisons = others
+        .iter()
+        .map(|other| RunComparison::of(base, other, args.force))
+        .collect::<Result<Vec<_>, _>>()?;
     match common.format {
-        Format::Json => output::print_json("compare", &Report::of(base, &found), common)?,
+        Format::Json => output::print_json("compare", &Report::of(base, &comparisons), common)?,
         Format::Table => {
-            let texts: Vec<String> = found.iter().map(|found| found.text(base, args.full)).collect();
+            let texts: Vec<String> = comparisons.iter().map(|one| one.text(base, args.full)).collect();
             output::print(&texts.join("\n"))?;
         }
     }
     Ok(0)
 }
 
-/// A comparison of two runs.
-pub struct Found<'a> {
+/// A comparison of a run with the base.
+pub struct RunComparison<'a> {
     other: &'a Kept,
-    /// In what the two are unlike, if that was allowed.
+    /// The fields in which machine, build or conditions differ, if that was allowed.
     unlike: Vec<String>,
-    /// What was found.
+    /// The comparison of the cells.
     pub comparison: Comparison,
 }
 
-impl Found<'_> {
-    /// Compares two runs if they are alike, or if unlike ones were asked for.
-    pub fn of<'a>(base: &Kept, other: &'a Kept, force: bool) -> Result<Found<'a>, Failure> {
+impl RunComparison<'_> {
+    /// Compares two runs.
+    ///
+    /// # Errors
+    /// If machine, build or conditions differ, unless `force` is set.
+    pub fn of<'a>(base: &Kept, other: &'a Kept, force: bool) -> Result<RunComparison<'a>, Failure> {
         let differing = unlike(base, other);
         if !differing.is_empty() && !force {
             return Err(Failure::Unlike(format!(
-                "{} and {} are unlike, so that their figures do not compare (--force compares them all the same):\n  {}",
+                "{} and {} are not comparable (--force compares them anyway):\n  {}",
                 base.title,
                 other.title,
                 differing.join("\n  ")
@@ -57,13 +62,13 @@ impl Found<'_> {
         let same = base.content_hash.is_some() && base.content_hash == other.content_hash;
         let pairing = if same { Pairing::Identical } else { Pairing::None };
         let comparison = compare(&base.rows, &other.rows, pairing, SEED);
-        Ok(Found { other, unlike: differing, comparison })
+        Ok(RunComparison { other, unlike: differing, comparison })
     }
 
-    /// The comparison for people.
+    /// The comparison as text.
     pub fn text(&self, base: &Kept, full: bool) -> String {
         let mut remarks: Vec<String> =
-            self.unlike.iter().map(|difference| format!("unlike: {difference}")).collect();
+            self.unlike.iter().map(|difference| format!("differs: {difference}")).collect();
         remarks.extend(versions(base, self.other));
         let (base, other) = (base.name(), self.other.name());
         let shown =
@@ -72,7 +77,7 @@ impl Found<'_> {
     }
 }
 
-/// The library's versions, where they differ.
+/// The library's versions, if they differ.
 fn versions(base: &Kept, other: &Kept) -> Option<String> {
     let version = |run: &Kept| run.environment["build"]["version"].as_str().map(str::to_owned);
     let (base, other) = (version(base)?, version(other)?);
@@ -115,6 +120,7 @@ struct Other<'a> {
     verdict: Verdict,
 }
 
+/// A compared cell in JSON.
 #[derive(Serialize)]
 struct OtherCell<'a> {
     run: &'a str,
@@ -122,10 +128,10 @@ struct OtherCell<'a> {
     cell: &'a ComparedCell,
 }
 
-/// Everything found, in JSON.
+/// All comparisons in JSON.
 #[derive(Serialize)]
 pub struct Report<'a> {
-    /// What ratios are of.
+    /// The meaning of ratios.
     ratio_of: &'static str,
     base: RunName<'a>,
     others: Vec<Other<'a>>,
@@ -135,15 +141,15 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Over several runs, the verdict is that of the worst; the ratio is there where one run is held against the base.
-    pub fn of(base: &'a Kept, found: &'a [Found<'_>]) -> Report<'a> {
-        let other = |found: &'a Found<'_>| {
+    /// Of several comparisons, the verdict is the worst; the ratio is given only for a single one.
+    pub fn of(base: &'a Kept, comparisons: &'a [RunComparison<'_>]) -> Report<'a> {
+        let other = |one: &'a RunComparison<'_>| {
             let Comparison { pairing, between_runs, only_in_base, only_in_other, ratio, verdict, .. } =
-                found.comparison;
-            let run = RunName::of(found.other);
+                one.comparison;
+            let run = RunName::of(one.other);
             Other {
                 run,
-                unlike: &found.unlike,
+                unlike: &one.unlike,
                 pairing,
                 between_runs,
                 only_in_base,
@@ -152,31 +158,31 @@ impl<'a> Report<'a> {
                 verdict,
             }
         };
-        let cells = found.iter().flat_map(|found| {
-            let run = found.other.title.as_str();
-            found.comparison.cells.iter().map(move |cell| OtherCell { run, cell })
+        let cells = comparisons.iter().flat_map(|one| {
+            let run = one.other.title.as_str();
+            one.comparison.cells.iter().map(move |cell| OtherCell { run, cell })
         });
         let worst = [Verdict::Slower, Verdict::Unknown, Verdict::Faster, Verdict::Same];
-        let is_there = |verdict: &Verdict| found.iter().any(|found| found.comparison.verdict == *verdict);
+        let occurs = |verdict: &Verdict| comparisons.iter().any(|one| one.comparison.verdict == *verdict);
         Report {
-            ratio_of: "gross time of a call, over that in the base: above 1 is slower",
+            ratio_of: carryline_report::comparison::RATIO_OF,
             base: RunName::of(base),
-            others: found.iter().map(other).collect(),
+            others: comparisons.iter().map(other).collect(),
             cells: cells.collect(),
-            ratio: if let [one] = found { one.comparison.ratio } else { None },
-            verdict: worst.into_iter().find(is_there).unwrap_or(Verdict::Unknown),
+            ratio: if let [one] = comparisons { one.comparison.ratio } else { None },
+            verdict: worst.into_iter().find(occurs).unwrap_or(Verdict::Unknown),
         }
     }
 }
 
-/// What a rerun ends with: the run that it repeated against this one.
+/// A rerun and the run that it repeats.
 pub struct Repeated {
     base: Kept,
     again: Kept,
 }
 
 impl Repeated {
-    /// Finds both: the one that was repeated by its number, the new one by its own or, where it was not saved, in its result.
+    /// Loads the repeated run, and the new one if it was saved.
     pub fn of(repeated: i64, result: &RunResult, common: &Common) -> Result<Repeated, Failure> {
         let db = common.db.as_deref();
         let base = kept::find(&repeated.to_string(), db)?;
@@ -187,24 +193,24 @@ impl Repeated {
         Ok(Repeated { base, again })
     }
 
-    /// The comparison, which is made even of unlike runs: its user asked for the run, and is told.
-    fn found(&self) -> Result<Found<'_>, Failure> {
-        Found::of(&self.base, &self.again, true)
+    /// The comparison, even if machine, build or conditions differ: a rerun always ends with it.
+    fn comparison(&self) -> Result<RunComparison<'_>, Failure> {
+        RunComparison::of(&self.base, &self.again, true)
     }
 
-    /// For people.
+    /// The comparison as text.
     pub fn text(&self) -> Result<String, Failure> {
-        Ok(self.found()?.text(&self.base, false))
+        Ok(self.comparison()?.text(&self.base, false))
     }
 
-    /// For the run's JSON.
+    /// The comparison for the JSON of the rerun.
     pub fn json(&self) -> Result<Value, Failure> {
-        let found = [self.found()?];
-        Ok(serde_json::to_value(Report::of(&self.base, &found))?)
+        let comparison = [self.comparison()?];
+        Ok(serde_json::to_value(Report::of(&self.base, &comparison))?)
     }
 }
 
-/// A run's own JSON, with the comparison that a rerun ends with.
+/// A run, and for a rerun its comparison with the repeated one.
 #[derive(Serialize)]
 struct RunAndComparison<T> {
     #[serde(flatten)]
@@ -213,9 +219,9 @@ struct RunAndComparison<T> {
     comparison: Option<Value>,
 }
 
-/// Prints a run that was just made as JSON.
+/// Prints a new run as JSON.
 pub fn print_run(result: &RunResult, repeated: Option<&Repeated>, common: &Common) -> Result<(), Failure> {
-    // What cannot be read again was reported when it was written.
+    // If it cannot be read, the error was already reported when it was written.
     let stored = result.run_id.and_then(|id| kept::stored(&id.to_string(), common.db.as_deref()).ok());
     let about = stored.map(|stored| stored.about()).unwrap_or_else(|| {
         let made_by: Vec<String> = command_line().collect();

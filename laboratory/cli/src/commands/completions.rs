@@ -1,4 +1,4 @@
-//! `carryline completions SHELL` and `carryline man`; and the answers to what a completion script asks.
+//! `carryline completions SHELL` and `carryline man`; also answers the requests of completion scripts.
 
 use crate::cli::{Cli, Completions, Man, completing};
 use crate::output;
@@ -9,17 +9,18 @@ use clap_complete::env::Shells;
 use std::io::Write;
 use std::path::Path;
 
-/// The variable by which a completion script says that it is asking, and for which shell.
+/// The variable in which a completion script passes its shell when it requests candidates.
 const VARIABLE: &str = "CARRYLINE_COMPLETE";
 
-/// Zsh loads the file as the body of a function at the first request: it must answer that one too.
+/// Zsh loads the file as the body of a function at the first request, so the script must answer that request
+/// too.
 const FIRST_OF_ZSH: &str =
     "if [ \"$funcstack[1]\" = \"_carryline\" ]; then\n    _clap_dynamic_completer_carryline \"$@\"\nfi\n";
 
-/// Takes the place of what clap registers for bash.
+/// Replaces the registration that clap writes for bash.
 const COLONS_IN_BASH: &str = include_str!("completions/colons.bash");
 
-/// Answers a completion script and ends the process, if one is asking.
+/// If a completion script requests candidates, prints them and exits.
 pub fn answer() {
     CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
 }
@@ -28,7 +29,7 @@ pub fn answer() {
 pub fn completions(args: &Completions) -> Result<u8, Failure> {
     let name = args.shell.to_string();
     let shell = Shells::builtins();
-    let shell = shell.completer(&name).ok_or_else(|| usage(format!("there is no script for {name}")))?;
+    let shell = shell.completer(&name).ok_or_else(|| usage(format!("no completion script for {name}")))?;
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "carryline", "carryline", "carryline", &mut script)?;
     match name.as_str() {
@@ -40,9 +41,9 @@ pub fn completions(args: &Completions) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Prints the manual page, with a section for every command; or writes a page for each.
+/// Prints one manual page for all commands, or writes a page for each.
 pub fn man(args: &Man) -> Result<u8, Failure> {
-    // `help` would have a page that says nothing.
+    // A page of `help` would be empty.
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     if let Some(folder) = &args.pages {
@@ -65,7 +66,7 @@ pub fn man(args: &Man) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Writes the page of a command and of those below it, and lists them.
+/// Writes the pages of a command and its subcommands, and lists their paths.
 fn pages(command: &Command, folder: &Path, written: &mut String) -> std::io::Result<()> {
     let page = clap_mangen::Man::new(command.clone()).generate_to(folder)?;
     written.push_str(&format!("{}\n", page.display()));

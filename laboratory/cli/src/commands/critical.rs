@@ -1,19 +1,20 @@
-//! `carryline critical`: why a routine takes the time it takes: its critical chain, the bounds, and what was
-//! measured.
+//! `carryline critical`: explains the time of a routine by its critical chain and throughput bounds, next to
+//! the measured time.
 
 mod calibration;
-mod closing;
 mod json;
 mod listing;
+mod llvm_mca;
 mod measured;
-mod opinion;
 mod own;
 pub mod page;
 mod predict;
 mod show;
 mod siblings;
+mod summary;
+mod traced;
 
-use crate::cli::{Common, Critical, Drawing, Format};
+use crate::cli::{Common, Critical, Drawing};
 use crate::output;
 use carryline_chain::draw::{self, Hot, Picture, View};
 use carryline_chain::suggest::Suggestion;
@@ -33,7 +34,7 @@ use std::path::Path;
 pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let (table, is_own) = table(args, &here)?;
-    // Without a table nothing is known of this CPU but what can be measured.
+    // Without a table of this CPU, only measurements are known.
     let measures = args.microarchitecture.as_deref() == Some(MEASURED) || !is_own && !args.no_measure;
     let mut own = match measures {
         true => own::measured(table, &here, here.cpu(args.cpu)?, common),
@@ -42,13 +43,13 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     let is_guess = own.is_none() && !is_own;
     let mut latencies = Latencies::of_table(own.as_ref().map_or(table, |own| own.table));
     let mut predictions = predictions(args, &latencies)?;
-    say_families(args, &predictions, common);
+    note_families(args, &predictions, common);
     let mut calibration = None;
     if args.calibrate || own.is_some() {
         let keys = predictions.iter().flat_map(Prediction::keys).cloned().collect();
         let cpu = here.cpu(args.cpu)?;
         calibration = match &mut own {
-            Some(own) => own.overlay(&mut latencies, keys, cpu, common),
+            Some(own) => own.overlay(&mut latencies, keys, cpu, args.calibrate, common),
             None => calibration::overlay(&mut latencies, keys, cpu, common),
         };
         predictions = self::predictions(args, &latencies)?;
@@ -76,7 +77,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
         .map(|(prediction, suggestions)| show::Shown {
             prediction,
             measured: measurements.of(prediction),
-            opinion: if args.no_opinion { None } else { opinion::ask(prediction, latencies.table()) },
+            opinion: if args.no_opinion { None } else { llvm_mca::of(prediction, latencies.table()) },
             beside: suggestions
                 .iter()
                 .map(|one| {
@@ -85,19 +86,14 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
                 })
                 .collect(),
             suggestions,
-            is_asked: args.suggest,
+            suggest: args.suggest,
             is_full: args.full,
             is_guess,
         })
         .collect();
-    match common.format {
-        Format::Json => {
-            output::print_json("critical", &json::object(&shown, &latencies, calibration.as_ref()), common)?
-        }
-        Format::Table => {
-            output::print(&show::render(&shown, &latencies, calibration.as_ref(), output::style()))?
-        }
-    }
+    let json = json::object(&shown, &latencies, calibration.as_ref());
+    let text = |style| show::render(&shown, &latencies, calibration.as_ref(), style);
+    output::print_result("critical", &json, text, common)?;
     Ok(if carryline_engine::interrupt::requested() {
         carryline_engine::failure::status::INTERRUPTED
     } else {
@@ -105,11 +101,10 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// The word for a table that is measured on this machine.
+/// The name of the table that is measured on this machine.
 pub const MEASURED: &str = "measured";
 
-/// The table of the microarchitecture requested, or the one for this machine; with whether it is what was requested, or the
-/// machine's own, and not only the nearest.
+/// The table of the requested microarchitecture, or of this CPU; false if it is only the nearest one.
 fn table(args: &Critical, here: &Here) -> Result<(&'static Table, bool), Failure> {
     let cpu = &here.environment.cpu;
     let vendor = cpu.vendor.as_deref().unwrap_or_default();
@@ -153,8 +148,8 @@ fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>
     }
 }
 
-/// A name without a family may be that of several variants; that all of them were taken is said.
-fn say_families(args: &Critical, predictions: &[Prediction], common: &Common) {
+/// Notes names that belong to several variants, all of which are shown.
+fn note_families(args: &Critical, predictions: &[Prediction], common: &Common) {
     for name in args.names.iter().filter(|name| !name.contains('/')) {
         let of_name =
             predictions.iter().filter_map(|prediction| prediction.variant.filter(|v| v.name == name));
@@ -162,7 +157,7 @@ fn say_families(args: &Critical, predictions: &[Prediction], common: &Common) {
         if full.len() > 1 && args.family.is_empty() {
             output::note(
                 &format!(
-                    "'{name}' is the name of {} variants, all shown: {}; name one of these, or use --family",
+                    "'{name}' is the name of {} variants, all shown: {}; give a full name or --family",
                     full.len(),
                     full.join(", ")
                 ),
@@ -172,7 +167,7 @@ fn say_families(args: &Critical, predictions: &[Prediction], common: &Common) {
     }
 }
 
-/// Writes the drawings that were requested; one file for each routine, where there are several.
+/// Writes the requested drawings, one file for each routine.
 fn draw_all(
     args: &Critical,
     predictions: &[Prediction],
@@ -197,7 +192,7 @@ fn draw_all(
         let wanted = [(&args.svg, draw::to_svg as fn(&Picture) -> String), (&args.dot, draw::to_dot)];
         for (path, render) in wanted {
             let Some(path) = path else { continue };
-            let path = if predictions.len() > 1 { beside(path, &prediction.name) } else { path.clone() };
+            let path = if predictions.len() > 1 { path_for(path, &prediction.name) } else { path.clone() };
             std::fs::write(&path, render(&picture))
                 .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))?;
             output::note(&format!("wrote {}", path.display()), common);
@@ -206,8 +201,8 @@ fn draw_all(
     Ok(())
 }
 
-/// `dir/f.svg` for a routine of several: `dir/f-name.svg`.
-fn beside(path: &Path, name: &str) -> std::path::PathBuf {
+/// The path of one of several drawings: `dir/f-name.svg` for `dir/f.svg`.
+fn path_for(path: &Path, name: &str) -> std::path::PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
     path.with_file_name(format!("{stem}-{name}{extension}"))
@@ -229,36 +224,36 @@ fn picture(
                 Some(format!("{at_most}{cycles} through {}", input.name))
             });
             let paths: Vec<String> = paths.collect();
-            let what = if paths.is_empty() { title } else { format!("{title}: {}", paths.join(", ")) };
-            let busy = closing::busy(prediction, latencies.table());
-            let hot = match prediction.overlapping.as_ref().map(closing::main_binding) {
+            let title = if paths.is_empty() { title } else { format!("{title}: {}", paths.join(", ")) };
+            let busy = summary::busy(prediction, latencies.table());
+            let hot = match prediction.overlapping.as_ref().map(summary::main_binding) {
                 None | Some(None | Some(Binds::Chain | Binds::Window)) => Hot::Chain,
                 Some(Some(Binds::Ports)) => Hot::Instructions(&busy),
                 Some(Some(Binds::Issue | Binds::FrontEnd)) => Hot::Nothing,
             };
             let view = View { full: args.full, hot };
-            let mut picture = draw::of_analysis(&prediction.call, &what, prediction.signature.chained, view);
-            picture.remark = closing::sentence(prediction, measured).unwrap_or_default();
+            let mut picture = draw::of_analysis(&prediction.call, &title, prediction.signature.chained, view);
+            picture.remark = summary::sentence(prediction, measured).unwrap_or_default();
             Ok(picture)
         }
         Drawing::Loop => {
             let (code, found) = prediction
                 .main_loop()
                 .ok_or_else(|| usage(format!("{title}: no loop to draw; try --draw call")))?;
-            let what = format!(
+            let title = format!(
                 "{}: one iteration of the loop at {:#x}, {} carried",
                 prediction.name,
                 found.offset,
                 in_cycles(found.recurrence_cycles)
             );
-            let busy = closing::busy_in_loop(code, found, latencies.table());
+            let busy = summary::busy_in_loop(code, found, latencies.table());
             let hot = match found.binding() {
                 "recurrence" => Hot::Chain,
                 _ if found.throughput.port_cycles > found.throughput.issue_cycles => Hot::Instructions(&busy),
                 _ => Hot::Nothing,
             };
-            let mut picture = draw::of_loop(code, found, &what, hot);
-            picture.remark = closing::of_loop(found);
+            let mut picture = draw::of_loop(code, found, &title, hot);
+            picture.remark = summary::of_loop(found);
             Ok(picture)
         }
     }
@@ -269,8 +264,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_drawings_get_names_of_their_own() {
-        assert_eq!(beside(Path::new("out/f.svg"), "avx2"), Path::new("out/f-avx2.svg"));
-        assert_eq!(beside(Path::new("f"), "avx2"), Path::new("f-avx2"));
+    fn each_of_several_drawings_gets_its_own_name() {
+        assert_eq!(path_for(Path::new("out/f.svg"), "avx2"), Path::new("out/f-avx2.svg"));
+        assert_eq!(path_for(Path::new("f"), "avx2"), Path::new("f-avx2"));
     }
 }

@@ -27,8 +27,8 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
             word.trim().strip_prefix(['W', 'w']).is_some_and(|number| number.parse::<u32>().is_ok());
         if is_code && let [first, .., last] = Code::all() {
             return Err(usage(format!(
-                "there is no warning {}: codes go from {} to {}, those of removed warnings left out ('carryline explain' \
-                 lists them)",
+                "there is no warning {}; codes range from {} to {}, except those of removed warnings ('carryline \
+                 explain' lists them)",
                 word.trim().to_uppercase(),
                 first.code,
                 last.code

@@ -1,4 +1,4 @@
-//! `carryline export RUN --to FORMAT`: a stored run for other programs.
+//! `carryline export RUN --to FORMAT`: writes a stored run for other programs.
 
 use crate::cli::{Common, Export};
 use crate::output;
@@ -11,7 +11,7 @@ pub fn run(args: &Export, common: &Common) -> Result<u8, Failure> {
     if args.raw && !args.to.raw {
         let with: Vec<&str> = FORMATS.iter().filter(|format| format.raw).map(|format| format.word).collect();
         return Err(usage(format!(
-            "--to {} has no room for every sample; --raw goes with {}",
+            "--to {} cannot hold every sample; use --raw with {}",
             args.to.word,
             with.join(", ")
         )));

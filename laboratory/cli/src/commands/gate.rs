@@ -1,4 +1,4 @@
-//! `carryline gate BASE`: whether this build is slower than a base, for continuous integration.
+//! `carryline gate BASE`: checks whether this build is slower than a base, for continuous integration.
 
 use crate::cli::{Common, Format, Gate};
 use crate::output;
@@ -22,22 +22,22 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// The part of the budget after which the last process must have ended.
+/// The fraction of the budget after which no process may still run.
 const FOR_MEASURING: f64 = 0.97;
 
-/// Measures the base's plan again until the question is answered.
+/// Measures the base's plan again until the gate can decide.
 pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     let begin = Instant::now();
     let base = kept::find(&args.base, common.db.as_deref())?;
     let here = Here::look();
-    refuse_unlike(&base, &here, args.force)?;
+    require_same_machine(&base, &here, args.force)?;
     let plan = base.plan.clone().ok_or_else(|| {
         usage(format!(
-            "{} does not say what it measured, so it cannot be measured again: 'carryline export RUN --to json --raw' keeps that",
+            "{} has no plan to measure again; write the base with 'carryline export RUN --to json --raw'",
             base.title
         ))
     })?;
-    let supervisor = supervisor(args.patience)?;
+    let supervisor = supervisor(args.workers.patience)?;
     let against = args.against.as_deref().map(|path| old_program(path, &supervisor)).transpose()?;
     let chosen = choose(args, &base, &plan)?;
     let plan = RunPlan { seed: session::seed(common.seed), budget: args.budget, ..chosen.plan.clone() };
@@ -54,7 +54,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
         })
         .collect();
     let proofs = prove::all(&supervisor, &plan.plugins, &gated, plan.seed, &progress)?;
-    if let Some(status) = complain_of(&proofs) {
+    if let Some(status) = report_failures(&proofs) {
         progress.finish();
         return Ok(status);
     }
@@ -68,7 +68,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
         measure: MeasureContext {
             supervisor: &supervisor,
             caches: here.caches,
-            cpu: here.cpu(args.cpu)?,
+            cpu: here.cpu(args.workers.cpu)?,
             deadline: begin + args.budget.mul_f64(FOR_MEASURING),
             progress: &progress,
             first_replicate: 0,
@@ -90,7 +90,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     };
     let measured = gate::measure(&plan, &proofs, &context, &mut |record| keeper.keep(record), &mut decided)?;
     progress.finish();
-    if let Some(why) = against.as_ref().and_then(|old| cannot_be_measured(old, &measured)) {
+    if let Some(why) = against.as_ref().and_then(|old| incompatible(old, &measured)) {
         return Err(Failure::Unlike(why));
     }
     let result = assemble(&plan, &here, Vec::new(), &measured.new, keeper.id(), begin.elapsed())?;
@@ -102,7 +102,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
         fail_if_slower: args.fail_if,
         base: base.name(),
         against: args.against.as_deref().map(|path| path.display().to_string()),
-        ratio_of: "gross time of a call, over that in the base: above 1 is slower",
+        ratio_of: carryline_report::comparison::RATIO_OF,
         run_id: result.run_id,
         pairing: if against.is_some() { Pairing::Replicates } else { Pairing::None },
         between_runs: found.1,
@@ -113,7 +113,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     };
     report.print(args, common)?;
     if let Some(sentence) = keeper.trouble() {
-        output::complain(&sentence);
+        output::message(&sentence);
     }
     Ok(match answer {
         _ if interrupt::requested() => status::INTERRUPTED,
@@ -123,8 +123,8 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// A base of another machine or build says nothing about this one.
-fn refuse_unlike(base: &Kept, here: &Here, force: bool) -> Result<(), Failure> {
+/// Fails if the base is of another machine or build, unless `force` is set.
+fn require_same_machine(base: &Kept, here: &Here, force: bool) -> Result<(), Failure> {
     let mut this = base.clone();
     this.environment = serde_json::to_value(&here.environment)?;
     let differing = kept::unlike(base, &this);
@@ -132,24 +132,22 @@ fn refuse_unlike(base: &Kept, here: &Here, force: bool) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Unlike(format!(
-        "{} is of another machine or build, so that it is no base for this one (--force goes on all the same):\n  {}",
+        "{} is not comparable with this machine and build (--force compares them anyway):\n  {}",
         base.title,
         differing.join("\n  ")
     )))
 }
 
-/// The program that made the base, as something that starts workers.
+/// A supervisor that starts workers of the program that measured the base.
 fn old_program(path: &Path, new: &Supervisor) -> Result<Supervisor, Failure> {
     let program = path.canonicalize().map_err(|error| {
         usage(format!("--against {}: {error}; give the path of a carryline", path.display()))
     })?;
-    let said = std::process::Command::new(&program).arg("--version").output();
-    let is_carryline = said.as_ref().is_ok_and(|said| said.stdout.starts_with(b"carryline "));
+    let version = std::process::Command::new(&program).arg("--version").output();
+    let is_carryline = version.as_ref().is_ok_and(|version| version.stdout.starts_with(b"carryline "));
     match is_carryline {
         true => Ok(Supervisor { program, ..new.clone() }),
-        false => {
-            Err(usage(format!("--against {}: this is not a carryline that can be started", path.display())))
-        }
+        false => Err(usage(format!("--against {}: not an executable carryline", path.display()))),
     }
 }
 
@@ -164,53 +162,45 @@ fn choose(args: &Gate, base: &Kept, plan: &RunPlan) -> Result<GatePlan, Failure>
     let wanted: Option<&gate::Wanted<'_>> = if patterns.is_empty() { None } else { Some(&named) };
     let chosen = gate::choose(plan, &base.rows, wanted, args.against.is_none());
     match chosen.gated.is_empty() {
-        true => Err(usage(format!("{} has no figure of the rows to be gated", base.title))),
+        true => Err(usage(format!("{} has no figures of the rows to check", base.title))),
         false => Ok(chosen),
     }
 }
 
-/// Says which routines are wrong or not verified, and with which status that ends the gate.
-fn complain_of(proofs: &[Proof]) -> Option<u8> {
+/// Reports routines that are wrong or not verified; the status to exit with if there are any.
+fn report_failures(proofs: &[Proof]) -> Option<u8> {
     let mut ends = None;
     for proof in proofs {
-        match &proof.verdict {
-            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => {
-                output::complain(&super::verify::sentence(proof));
-                ends = Some(status::WRONG);
-            }
-            ProofVerdict::TimedOut(_) => {
-                output::complain(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
-                ends = ends.or(Some(status::UNDECIDED));
-            }
-            ProofVerdict::NotProved(why) => {
-                output::complain(&format!("{} is not verified: {why}", proof.subject));
-                ends = ends.or(Some(status::FAILED));
-            }
-            ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => {}
+        let own = match &proof.verdict {
+            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => status::WRONG,
+            ProofVerdict::TimedOut(_) => status::UNDECIDED,
+            ProofVerdict::NotProved(_) => status::FAILED,
+            ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => continue,
+        };
+        output::message(&super::verify::sentence(proof));
+        if ends.is_none() || own == status::WRONG {
+            ends = Some(own);
         }
     }
     ends
 }
 
-/// Why the old program's workers told nothing, if they did not.
-fn cannot_be_measured(old: &Supervisor, measured: &Measured) -> Option<String> {
+/// Why the old program's workers gave no figures, if they gave none.
+fn incompatible(old: &Supervisor, measured: &Measured) -> Option<String> {
     let any = measured.old.gathered.iter().any(carryline_results::gather::Gathered::is_measured);
     if any || measured.new.gathered.is_empty() {
         return None;
     }
-    let how = measured
-        .old
-        .lost
-        .first()
-        .map_or_else(|| "they gave no figure".to_owned(), |how| format!("they ended {how}"));
+    let how =
+        measured.old.lost.first().map_or_else(|| "no figures".to_owned(), |how| format!("they ended {how}"));
     Some(format!(
-        "the workers of {} do not understand this build's jobs, so the two cannot take turns: {how}; build the base's \
-         program from a version whose 'carryline --version' is the same",
+        "the workers of {} do not accept this build's jobs ({how}); build the base's program from a version with the \
+         same 'carryline --version'",
         old.program.display()
     ))
 }
 
-/// What a gate found, in JSON.
+/// The result of a gate in JSON.
 #[derive(Serialize)]
 struct Report<'a> {
     answer: Answer,
@@ -244,7 +234,7 @@ impl Report<'_> {
             if args.annotate { annotations(&lines, &self.base, args.fail_if) } else { String::new() };
         match common.format {
             Format::Json => {
-                // The runner reads both streams.
+                // GitHub's runner reads annotations from both streams.
                 if !annotations.is_empty() {
                     eprint!("{annotations}");
                 }
@@ -266,7 +256,7 @@ impl Report<'_> {
         use carryline_results::comparison::Verdict::{Slower, Unknown};
         let limit = percent_fine(self.fail_if_slower);
         let to = self.against.as_deref().unwrap_or(&self.base);
-        let said = match self.answer {
+        let outcome = match self.answer {
             Answer::Held => {
                 format!("held: none of {} cells takes {limit} more time than {to}", self.cells.len())
             }
@@ -276,7 +266,7 @@ impl Report<'_> {
                 self.cells.len()
             ),
             Answer::Undecided => format!(
-                "cannot tell: of {} cells, {} may or may not take {limit} more time than {to}",
+                "undecided: of {} cells, {} may or may not take {limit} more time than {to}",
                 self.cells.len(),
                 count(Unknown)
             ),
@@ -285,13 +275,14 @@ impl Report<'_> {
         let between = percent_fine(self.between_runs.core_caches.spread.max(self.between_runs.beyond.spread));
         let remedy = match (self.answer, self.pairing) {
             (Answer::Undecided, Pairing::Replicates) => {
-                "\na longer --budget, fewer --variants or a wider --fail-if may tell\n"
+                "\ntry a longer --budget, fewer --variants or a wider --fail-if\n"
             }
             (Answer::Undecided, _) => &format!(
-                "\ntwo runs of one program differ by {between}; --against OLD_CARRYLINE measures both in turn, which removes that\n"
+                "\ntwo runs of one program differ by {between}; --against OLD_CARRYLINE measures both alternately, \
+                 which removes this noise\n"
             ),
             _ => "\n",
         };
-        format!("{said} ({how}){remedy}")
+        format!("{outcome} ({how}){remedy}")
     }
 }

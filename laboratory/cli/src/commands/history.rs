@@ -1,4 +1,4 @@
-//! `carryline history`: the runs kept so far, and any of them again.
+//! `carryline history`: lists the stored runs, or shows one.
 
 use super::run::answer;
 use crate::cli::{Common, Format, History};
@@ -24,11 +24,7 @@ pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
         None => Vec::new(),
     };
     let list = RunList { runs: runs.into_iter().map(|run| run_line(run, store.as_ref())).collect() };
-    match common.format {
-        Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print_json("history", &list, common)?,
-    }
-    Ok(0)
+    output::print_result("history", &list, |style| list.to_text(style), common).map(|()| 0)
 }
 
 fn run_line(run: RunSummary, store: Option<&Store>) -> RunLine {
@@ -51,13 +47,15 @@ fn run_line(run: RunSummary, store: Option<&Store>) -> RunLine {
     }
 }
 
-/// Prints a run again; of one that was killed, what its finished rounds tell.
+/// Shows a stored run; if it was killed, the results of its completed rounds.
 fn show(word: &str, args: &History, common: &Common) -> Result<u8, Failure> {
     let stored = kept::stored(word, common.db.as_deref())?;
     if !stored.ended {
         let id = stored.id;
         output::note(
-            &format!("run {id} was killed or is still running; these are the results of its finished rounds"),
+            &format!(
+                "run {id} was killed or is still running; these are the results of its completed rounds"
+            ),
             common,
         );
     }
@@ -72,7 +70,7 @@ fn show(word: &str, args: &History, common: &Common) -> Result<u8, Failure> {
         Format::Table => output::print(&answer(result, args.unit, args.detail)?)?,
     }
     match result.experiments.is_empty() {
-        true => output::warnings_wanted(&result.warnings, common),
+        true => output::warn_in_full(&result.warnings, common),
         false => output::warn(&result.warnings, common),
     }
     Ok(0)

@@ -1,6 +1,6 @@
 //! `carryline list`: the collection.
 
-use crate::cli::{Common, Format, List};
+use crate::cli::{Common, List};
 use crate::output;
 use carryline_engine::failure::Failure;
 use carryline_engine::{prove, select};
@@ -8,14 +8,14 @@ use carryline_report::listing::{VariantLine, VariantList};
 use carryline_variants::Variant;
 use carryline_variants::c_library::Thresholds;
 
-/// The CPU's features, and a process started for it.
+/// The required CPU features, and a process of its own if it needs one.
 fn needs(variant: &Variant) -> Vec<String> {
     let raised = variant.thresholds() == Some(Thresholds::Raised);
     let process = raised.then(|| "a process with GLIBC_TUNABLES".to_owned());
     variant.needs.names().map(str::to_owned).chain(process).collect()
 }
 
-/// Prints the variants of the families wanted.
+/// Lists the variants of the chosen families.
 pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
     let families = select::families(&args.family)?;
     let variants = families
@@ -33,9 +33,5 @@ pub fn run(args: &List, common: &Common) -> Result<u8, Failure> {
         })
         .collect();
     let list = VariantList { variants };
-    match common.format {
-        Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print_json("list", &list, common)?,
-    }
-    Ok(0)
+    output::print_result("list", &list, |style| list.to_text(style), common).map(|()| 0)
 }

@@ -1,6 +1,6 @@
-//! `carryline machine`: what results are measured on, and what cannot be measured there.
+//! `carryline machine`: the machine that results are measured on, and what cannot be measured there.
 
-use crate::cli::{Common, Format};
+use crate::cli::Common;
 use crate::output;
 use carryline::internals::cpu::Model;
 use carryline::internals::tuning::built_in_for;
@@ -9,7 +9,7 @@ use carryline_engine::failure::Failure;
 use carryline_engine::machine::Here;
 use carryline_report::listing::{Machine, NotMeasurable};
 
-/// What `carryline machine` prints.
+/// Describes the machine.
 pub fn describe(here: &Here) -> Result<Machine, Failure> {
     let not_measurable =
         here.environment.limits_here().into_iter().map(|(what, why)| NotMeasurable { what, why }).collect();
@@ -20,7 +20,7 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
     Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
-/// Which profile the library goes by, where it comes from and what it says, in a sentence.
+/// The library's profile, its origin and its decisions, in a sentence.
 fn library_here(profile: &Active) -> String {
     let bytes = |name: &str| {
         let mut decisions = profile.decisions();
@@ -35,8 +35,8 @@ fn library_here(profile: &Active) -> String {
         _ => "loaded by this program".to_owned(),
     };
     format!(
-        "the library goes by the profile '{}' ({origin}): 'rep stosb' {}, 'rep movsb' {}; where the caller says \
-         that the bytes are not read soon, non-temporal stores {} (zero) and {} (copy)",
+        "the library uses the profile '{}' ({origin}): 'rep stosb' {}, 'rep movsb' {}; if the caller does not read \
+         the bytes soon, non-temporal stores {} (zero) and {} (copy)",
         profile.name(),
         from(bytes("rep_stosb_from_bytes")),
         from(bytes("rep_movsb_from_bytes")),
@@ -45,23 +45,19 @@ fn library_here(profile: &Active) -> String {
     )
 }
 
-/// From which length on something is done.
+/// The lengths at which a method is used.
 fn from(from_bytes: usize) -> String {
     match from_bytes {
         usize::MAX => "never".to_owned(),
-        ..1024 => format!("from {from_bytes} bytes on"),
-        _ => format!("from {} KiB on", from_bytes >> 10),
+        ..1024 => format!("from {from_bytes} bytes"),
+        _ => format!("from {} KiB", from_bytes >> 10),
     }
 }
 
 /// Prints the machine.
 pub fn run(common: &Common) -> Result<u8, Failure> {
     let machine = describe(&Here::look())?;
-    match common.format {
-        Format::Table => output::print(&machine.to_text(output::style()))?,
-        Format::Json => output::print_json("machine", &machine, common)?,
-    }
-    Ok(0)
+    output::print_result("machine", &machine, |style| machine.to_text(style), common).map(|()| 0)
 }
 
 #[cfg(test)]
@@ -69,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_profile_in_force_is_named_with_its_origin_and_its_lengths() {
+    fn the_profile_is_described_with_its_origin_and_lengths() {
         let active = carryline::tuning::active();
         let sentence = library_here(&active);
         let origin = match active.origin() {
@@ -78,7 +74,6 @@ mod tests {
         };
         assert!(sentence.contains(active.name()) && sentence.contains(origin), "{sentence}");
         assert!(sentence.contains("KiB") && !sentence.contains(&usize::MAX.to_string()), "{sentence}");
-        let said = [usize::MAX, 24 << 10, 512].map(from);
-        assert_eq!(said, ["never", "from 24 KiB on", "from 512 bytes on"]);
+        assert_eq!([usize::MAX, 24 << 10, 512].map(from), ["never", "from 24 KiB", "from 512 bytes"]);
     }
 }

@@ -5,12 +5,11 @@ use crate::cli::{Common, Detail, Measure};
 use crate::output;
 use crate::prepared::Prepared;
 use carryline_conditions::sizes::Sizes;
-use carryline_conditions::{Beside, Cache, Condition, Dependence, Offsets, Then};
+use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::impossible::impossible;
 use carryline_engine::machine::Here;
 use carryline_engine::standard;
-use carryline_machine::arena::Pages;
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_machine::words::{UnknownWord, parse_bytes};
 use carryline_report::advice::advice;
@@ -21,11 +20,11 @@ use carryline_results::gather::Situation;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Time that a matrix takes unless told otherwise.
+/// The default budget.
 const BUDGET: Duration = Duration::from_secs(20);
-/// Rankings of more situations than this are printed where they are asked for.
+/// The maximum number of situations whose rankings are printed without --full.
 const MOST_RANKINGS: usize = 6;
-/// Segments of a message, at most: every one is an entry of a list that must stay in the cache.
+/// The maximum number of segments of a message: each takes an entry of a list that must stay in the cache.
 const MOST_SEGMENTS: usize = 512;
 
 /// Measures the matrix.
@@ -48,43 +47,26 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
         // Every segment of a chain has its own random alignment.
         false => vec![Offsets::Random],
     };
-    let caches: Vec<Cache> = words(&args.cache)?;
-    let dependences: Vec<Dependence> = words(&args.dependence)?;
-    let pages: Vec<Pages> = words(&args.pages)?;
-    let (thens, besides): (Vec<Then>, Vec<Beside>) = (words(&args.then)?, words(&args.beside)?);
-    let what_else: Vec<(Then, Beside)> =
-        thens.iter().flat_map(|then| besides.iter().map(|beside| (*then, *beside))).collect();
+    let conditions = vec![Condition { segments, ..Condition::plain(0) }];
+    let conditions = vary(conditions, &sizes, |condition, sizes| condition.sizes = sizes);
+    let conditions = vary(conditions, &offsets, |condition, offsets| condition.offsets = offsets);
+    let conditions = vary(conditions, &words(&args.cache)?, |condition, cache| condition.cache = cache);
+    let conditions = vary(conditions, &words(&args.dependence)?, |condition, dependence| {
+        condition.dependence = dependence
+    });
+    let conditions = vary(conditions, &words(&args.pages)?, |condition, pages| condition.pages = pages);
+    let conditions = vary(conditions, &words(&args.then)?, |condition, then| condition.then = then);
+    let conditions = vary(conditions, &words(&args.beside)?, |condition, beside| condition.beside = beside);
 
     let subjects = |family| prepared.selection.subjects(family);
     let mut situations: Vec<Situation> = Vec::new();
     let mut refused: Vec<String> = Vec::new();
     for family in &prepared.selection.families {
-        for sizes in &sizes {
-            for offsets in &offsets {
-                for cache in &caches {
-                    for dependence in &dependences {
-                        for pages in &pages {
-                            for (then, beside) in &what_else {
-                                let condition = Condition {
-                                    sizes: sizes.clone(),
-                                    offsets: *offsets,
-                                    cache: *cache,
-                                    dependence: *dependence,
-                                    pages: *pages,
-                                    segments: segments.clone(),
-                                    then: *then,
-                                    beside: *beside,
-                                };
-                                match impossible(*family, &condition) {
-                                    Some(reason) if refused.contains(&reason) => {}
-                                    Some(reason) => refused.push(reason),
-                                    None => situations
-                                        .push(standard::situation(*family, condition, 1.0, &subjects)),
-                                }
-                            }
-                        }
-                    }
-                }
+        for condition in &conditions {
+            match impossible(*family, condition) {
+                Some(reason) if refused.contains(&reason) => {}
+                Some(reason) => refused.push(reason),
+                None => situations.push(standard::situation(*family, condition.clone(), 1.0, &subjects)),
             }
         }
     }
@@ -102,7 +84,24 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     conclude(&finished, &text, prepared.unit, &args.effort, common)
 }
 
-/// The advice, and the rankings where they are few or wanted; else the figures side by side.
+/// Each condition with each value of a field; the values of a condition are neighbours.
+fn vary<T: Clone>(
+    conditions: Vec<Condition>,
+    values: &[T],
+    set: impl Fn(&mut Condition, T),
+) -> Vec<Condition> {
+    let mut varied = Vec::new();
+    for condition in conditions {
+        for value in values {
+            let mut condition = condition.clone();
+            set(&mut condition, value.clone());
+            varied.push(condition);
+        }
+    }
+    varied
+}
+
+/// The advice, followed by the rankings if they are few or requested, otherwise by matrices.
 fn result_text(result: &RunResult, prepared: &Prepared, detail: Detail) -> Result<String, Failure> {
     let style = output::style();
     let advice = advice(result, &Roles::of_collection());
@@ -118,7 +117,7 @@ fn result_text(result: &RunResult, prepared: &Prepared, detail: Detail) -> Resul
     Ok(format!("{}\n{}", advice.to_text(style), ranked(result, prepared.unit, detail)?))
 }
 
-/// Reads words of the vocabulary; a wrong one is named with the nearest.
+/// Parses words of the vocabulary; the error for an unknown word suggests the nearest.
 pub fn words<T: FromStr<Err = UnknownWord>>(words: &[String]) -> Result<Vec<T>, Failure> {
     words
         .iter()
@@ -131,7 +130,7 @@ pub fn words<T: FromStr<Err = UnknownWord>>(words: &[String]) -> Result<Vec<T>, 
         .collect()
 }
 
-/// Reads `1,3,1,3`; `option` is what errors call it.
+/// Parses `1,3,1,3`; errors name `option`.
 pub fn read_segments(option: &str, text: &str) -> Result<Vec<u32>, Failure> {
     let lengths: Vec<u32> = text
         .split(',')
@@ -144,7 +143,7 @@ pub fn read_segments(option: &str, text: &str) -> Result<Vec<u32>, Failure> {
         .collect::<Result<_, _>>()?;
     let total: u64 = lengths.iter().copied().map(u64::from).sum();
     if total > 1 << 30 {
-        return Err(usage(format!("{option}: '{text}' are {total} bytes together, more than 1 GiB")));
+        return Err(usage(format!("{option}: '{text}' has {total} bytes in total, more than 1 GiB")));
     }
     if lengths.len() > MOST_SEGMENTS {
         return Err(usage(format!("{option}: {} segments, more than {MOST_SEGMENTS}", lengths.len())));
@@ -155,9 +154,10 @@ pub fn read_segments(option: &str, text: &str) -> Result<Vec<u32>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carryline_conditions::Cache;
 
     #[test]
-    fn segments_are_checked_word_by_word() {
+    fn each_segment_is_checked() {
         assert_eq!(read_segments("--segments", "1,3,1,3").ok(), Some(vec![1, 3, 1, 3]));
         for (text, word) in
             [("0", "'0'"), ("1,-3", "'-3'"), ("1,x", "'x'"), ("2G", "'2G'"), ("1G,1", "1 GiB"), ("", "''")]
@@ -169,8 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_state_is_named_with_the_nearest() {
-        let error = words::<Cache>(&["cold:clflsh".to_owned()]).expect_err("no such state");
+    fn the_nearest_word_is_suggested() {
+        let error = words::<Cache>(&["cold:clflsh".to_owned()]).expect_err("an unknown state");
         assert!(
             error.to_string().contains("'cold:clflsh'") && error.to_string().contains("'cold:clflush'"),
             "{error}"

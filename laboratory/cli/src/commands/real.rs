@@ -1,4 +1,4 @@
-//! `carryline real`: a whole program with the interposer and without.
+//! `carryline real`: compares a whole program with and without the interposer.
 
 use crate::cli::{Common, Format, Real};
 use crate::output;
@@ -18,7 +18,7 @@ use carryline_statistics::Estimate;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Compares a command with itself.
+/// Compares the command with and without the interposer.
 pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
     let interposer = Interposer::new(args.preload.as_deref(), &args.family, &args.variant)?
         .with_tunables(args.tunables.as_deref().map(tunables).transpose()?);
@@ -32,7 +32,7 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
     };
     let work = real::compare(&job, common.quiet)?;
     for (which, file) in &records {
-        keep(&work, *which, file, common)?;
+        write_histogram(&work, *which, file, common)?;
     }
     match common.format {
         Format::Json => {
@@ -61,7 +61,7 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// Refuses what glibc would ignore without a word.
+/// Checks tunables, because glibc silently ignores wrong ones.
 fn tunables(text: &str) -> Result<String, Failure> {
     for setting in text.split(':') {
         let Some((name, _)) =
@@ -80,7 +80,7 @@ fn tunables(text: &str) -> Result<String, Failure> {
     Ok(text.to_owned())
 }
 
-/// Reads `FILE` or `copy=FILE`.
+/// Parses `FILE` or `copy=FILE`.
 fn record(word: &str) -> Result<(Which, PathBuf), Failure> {
     let (which, file) = match word.split_once('=') {
         Some(("zero", file)) => (Which::Zero, file),
@@ -88,7 +88,7 @@ fn record(word: &str) -> Result<(Which, PathBuf), Failure> {
         _ => (Which::All, word),
     };
     if file.is_empty() {
-        return Err(usage(format!("--record {word}: no file named")));
+        return Err(usage(format!("--record {word}: no file name given")));
     }
     let path = PathBuf::from(file);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -101,7 +101,7 @@ fn record(word: &str) -> Result<(Which, PathBuf), Failure> {
     }
 }
 
-fn keep(work: &RealWork, which: Which, file: &Path, common: &Common) -> Result<(), Failure> {
+fn write_histogram(work: &RealWork, which: Which, file: &Path, common: &Common) -> Result<(), Failure> {
     let Some(histogram) = work.served.histogram(which, &work.command) else {
         output::note(&format!("{} was not written: no such call was served", file.display()), common);
         return Ok(());
@@ -111,7 +111,7 @@ fn keep(work: &RealWork, which: Which, file: &Path, common: &Common) -> Result<(
 
 fn text(work: &RealWork, style: Style) -> String {
     let mut text = format!(
-        "{}\nThe interposer serves zeroing by {}, copying by {}",
+        "{}\nThe interposer serves zeroing with {}, copying with {}",
         bold(&carryline_report::text::safe(&work.command), style),
         work.served_by.zero,
         work.served_by.copy
@@ -197,14 +197,14 @@ fn figures(figures: &[MetricFigure]) -> Table {
     table
 }
 
-/// A summary of the figures in one sentence.
+/// The result in one sentence.
 fn conclusion(work: &RealWork) -> String {
     let real = work.figures.iter().find(|figure| figure.metric == Metric::RealS);
     let Some((figure, ratio, floor)) = real.and_then(|f| Some((f, f.ratio?, f.floor?))) else {
-        return "The runs are too short to be compared.".to_owned();
+        return "The runs are too short to compare.".to_owned();
     };
     if figure.verdict.is_none() {
-        return "One pair of runs cannot say whether they differ.".to_owned();
+        return "One pair of runs cannot show a difference.".to_owned();
     }
     let change = percent_fine((ratio.median - 1.0).abs());
     let floor = percent_fine(floor);
@@ -213,19 +213,20 @@ fn conclusion(work: &RealWork) -> String {
             format!("The interposer saves {change} of the real time, more than the floor of {floor}.")
         }
         Some("more") => {
-            format!("The interposer costs {change} of real time, more than the floor of {floor}.")
+            format!("The interposer costs {change} of the real time, more than the floor of {floor}.")
         }
         _ if ratio.low <= 1.0 && ratio.high >= 1.0 => format!(
-            "No difference in real time: the median is {change}, but the rounds disagree on which form \
-             is faster (floor {floor})."
+            "No difference in real time: the median differs by {change}, but the rounds disagree on the direction \
+             (floor {floor})."
         ),
         _ => format!(
-            "No difference in real time: {change} is not above the floor of {floor}, the difference between runs of one form."
+            "No difference in real time: {change} does not exceed the floor of {floor}, the difference between two runs \
+             without the interposer."
         ),
     }
 }
 
-/// The same of the runs with other tunables.
+/// The result of the runs with other tunables.
 fn tuned(work: &RealWork) -> Option<String> {
     let real = work.figures.iter().find(|figure| figure.metric == Metric::RealS)?;
     let (tuned, floor) = (real.tuned?, real.floor?);
@@ -241,35 +242,34 @@ fn tuned(work: &RealWork) -> Option<String> {
     })
 }
 
-/// A summary of the outputs.
+/// The agreement of outputs and exit statuses, in one or two sentences.
 fn agreement(work: &RealWork) -> String {
     let Some(disagreement) = &work.disagreement else {
         return format!("All runs agree in standard output and end with {}.", work.exit_status);
     };
     let Disagreement { interposed, differs_by_itself, what } = disagreement;
-    let form = if *interposed { "A run with the interposer" } else { "A second run without the interposer" };
-    let seen = match what {
+    let run = if *interposed { "A run with the interposer" } else { "A second run without the interposer" };
+    let difference = match what {
         Difference::Exit { expected, found } => {
-            format!("DISAGREEMENT. {form} ends with {found}; the first run, without it, with {expected}.")
+            format!("DISAGREEMENT. {run} ends with {found}; the first run, without it, with {expected}.")
         }
         Difference::Output(place) => format!(
-            "DISAGREEMENT. {form} and the first run, without it, print different output from byte {} on \
-             (line {}): '{}' instead of '{}'.",
+            "DISAGREEMENT. {run} differs in output from the first run, without it, at byte {} (line {}): '{}' \
+             instead of '{}'.",
             place.byte, place.line, place.found, place.expected
         ),
     };
-    let why = if *differs_by_itself {
-        "Runs without the interposer disagree too, as with programs that print times, process ids or \
-         random names: this says nothing about the interposer. --ignore-output compares exit statuses \
-         only."
+    let cause = if *differs_by_itself {
+        "Runs without the interposer disagree too, as with programs that print times, process ids or random \
+         names, so the interposer is not to blame. --ignore-output compares exit statuses only."
     } else {
         "Runs without the interposer agree: the interposer changed the program's behaviour, or the \
          program prints its environment or its libraries."
     };
-    format!("{seen} {why}")
+    format!("{difference} {cause}")
 }
 
-/// The sizes that the table has columns for, each up to this.
+/// The columns of the table of sizes: upper limit and name.
 const COLUMNS: [(u64, &str); 9] = [
     (0, "0"),
     (16, "to 16"),

@@ -1,4 +1,4 @@
-//! `carryline report [RUN]`, and `--report` of the commands that measure: a run as one page.
+//! `carryline report [RUN]`, and `--report` of commands that measure: writes a run as an HTML page.
 
 use super::critical::page::codes;
 use crate::cli::{Common, Effort, Format, Report};
@@ -29,7 +29,7 @@ struct Written {
     situations: usize,
     rows: usize,
     listings: usize,
-    /// Why no machine code is shown; `None` where it is.
+    /// Why no machine code is shown; `None` if it is.
     no_code: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub fn run(args: &Report, common: &Common) -> Result<u8, Failure> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("run-{}.html", stored.id)));
     output::check_writable(&path)?;
     let here = Here::look();
-    let no_code = other_code(&stored.result.environment, &here.environment);
+    let no_code = why_other_code(&stored.result.environment, &here.environment);
     let codes = codes_of(&stored.result, no_code.as_deref(), &here, common);
     let stored = if common.redact { stored.redacted() } else { stored };
     let bytes = write(&path, &stored.result, args.unit, &about(&stored), &stored.gathered(), &codes)?;
@@ -71,7 +71,7 @@ pub fn run(args: &Report, common: &Common) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What a page says of a stored run beside its result.
+/// The description of a stored run on its page.
 fn about(stored: &Stored) -> About {
     About {
         started: stored.started.clone(),
@@ -82,7 +82,7 @@ fn about(stored: &Stored) -> About {
     }
 }
 
-/// Writes the page of a run that this process has made.
+/// Writes the page of a run that this process has measured.
 pub fn of_finished(
     finished: &Finished,
     path: &Path,
@@ -95,7 +95,7 @@ pub fn of_finished(
     let stored = result.run_id.and_then(|id| kept::stored(&id.to_string(), common.db.as_deref()).ok());
     let about = match &stored {
         Some(stored) => about(stored),
-        // It was not to be saved, or could not be.
+        // The run was not saved.
         None => About {
             repeat: repeat(command_line().skip(1), result.seed),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -117,7 +117,7 @@ pub fn of_finished(
     Ok(())
 }
 
-/// The number of the run that was made last, of those that have ended.
+/// The number of the latest run that has ended.
 fn latest(db: Option<&Path>) -> Result<String, Failure> {
     let store = open_kept(db).map_err(|error| usage(error.to_string()))?;
     let runs = match &store {
@@ -131,27 +131,27 @@ fn latest(db: Option<&Path>) -> Result<String, Failure> {
     }
 }
 
-/// Why this process would show other code than the run measured; `None` where it is the same.
-fn other_code(run: &serde_json::Value, here: &Environment) -> Option<String> {
+/// Why this process has other machine code than the run; `None` if it has the same.
+fn why_other_code(run: &serde_json::Value, here: &Environment) -> Option<String> {
     let Ok(there) = serde_json::from_value::<Environment>(run.clone()) else {
         return Some("another version of this command measured the run".to_owned());
     };
     let (a, b) = (&here.cpu, &there.cpu);
     let reason = match (&here.build.id, &there.build.id) {
-        (None, _) | (_, None) => "it is not known which build measured the run",
+        (None, _) | (_, None) => "the build that measured the run is not known",
         (Some(here), Some(there)) if here != there => "another build measured the run",
         _ if (&a.brand, a.family, a.model, a.stepping) != (&b.brand, b.family, b.model, b.stepping) => {
             "another CPU measured the run"
         }
         _ if a.masked_features != b.masked_features => "other CPU features were masked in the run",
         _ if here.system.libc != there.system.libc => "the run had another C library",
-        _ if here.tuning != there.tuning => "the library went by another profile in the run",
+        _ if here.tuning != there.tuning => "the library used another profile in the run",
         _ => return None,
     };
     Some(reason.to_owned())
 }
 
-/// What the rows' calls execute, or for each of them why that is not shown.
+/// The machine code of each row's call, or the reason why it is not shown.
 fn codes_of(result: &RunResult, no_code: Option<&str>, here: &Here, common: &Common) -> Vec<Code> {
     let calls = calls(result, &Roles::of_collection());
     match no_code {
@@ -163,7 +163,7 @@ fn codes_of(result: &RunResult, no_code: Option<&str>, here: &Here, common: &Com
     }
 }
 
-/// Writes the page and says how long it is.
+/// Writes the page; returns its length in bytes.
 fn write(
     path: &Path,
     run: &RunResult,
@@ -179,7 +179,7 @@ fn write(
     Ok(html.len())
 }
 
-/// The command that makes a run again, from its arguments.
+/// The command line that repeats a run.
 fn repeat(arguments: impl Iterator<Item = String>, seed: u64) -> String {
     let mut words = vec!["carryline".to_owned()];
     let mut arguments = arguments;
@@ -199,20 +199,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seed_that_repeats_a_run_stands_in_its_command_once() {
+    fn a_repeating_command_has_the_seed_once() {
         let of = |line: &str| repeat(line.split(' ').map(str::to_owned), 7);
         assert_eq!(of("run --seed 3 --budget 5s"), "carryline run --budget 5s --seed 7");
         assert_eq!(of("run --seed=3"), "carryline run --seed 7");
     }
 
     #[test]
-    fn code_is_shown_of_the_build_and_the_machine_that_measured() {
+    fn code_is_shown_only_by_the_same_build_on_the_same_machine() {
         let mut here = Environment::here();
         here.build.id = Some("ab".to_owned());
         let reason = |change: &dyn Fn(&mut Environment)| {
             let mut there = here.clone();
             change(&mut there);
-            other_code(&json!(there), &here)
+            why_other_code(&json!(there), &here)
         };
         assert_eq!(reason(&|_| ()), None);
         for (word, change) in [
@@ -225,6 +225,6 @@ mod tests {
         ] {
             assert!(reason(&change).is_some_and(|reason| reason.contains(word)), "{word}");
         }
-        assert!(other_code(&json!({}), &here).is_some_and(|reason| reason.contains("version")));
+        assert!(why_other_code(&json!({}), &here).is_some_and(|reason| reason.contains("version")));
     }
 }

@@ -1,4 +1,4 @@
-//! `carryline reproduce`: the source documents' experiments, each with its verdicts.
+//! `carryline reproduce`: runs the experiments of the source documents, with a verdict on each claim.
 
 mod from;
 
@@ -18,16 +18,16 @@ use carryline_results::RunResult;
 use carryline_results::sources::{SOURCES, Source};
 use std::time::Duration;
 
-/// Time for an experiment of weight 1 unless told otherwise; for a quick one.
+/// The default time of an experiment of weight 1, and of a quick one.
 const EACH: Duration = Duration::from_secs(30);
 const QUICK_EACH: Duration = Duration::from_secs(6);
-/// Time for all of them together, at most; for quick ones.
+/// The maximum default time of all experiments together, and of quick ones.
 const MOST: Duration = Duration::from_secs(540);
 const QUICK_MOST: Duration = Duration::from_secs(105);
-/// Repeats of a chain, at most.
+/// The maximum number of repeats of a chain.
 const MOST_REPEATS: u32 = 64;
 
-/// Lists, runs, or prints again.
+/// Lists or runs experiments, or prints stored results.
 pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
     if args.list {
         return list(common);
@@ -39,12 +39,12 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
     let chain = chain(args)?;
     if chain.is_some() && !experiments.iter().any(|experiment| experiment.id == "chains") {
         return Err(usage(
-            "a chain of buffers is for the experiment 'chains': carryline reproduce chains --chain 1,3",
+            "a chain of buffers needs the experiment 'chains': carryline reproduce chains --chain 1,3",
         ));
     }
     let here = Here::look();
-    let cpu = here.cpu(args.cpu)?;
-    let supervisor = session::supervisor(args.patience)?;
+    let cpu = here.cpu(args.workers.cpu)?;
+    let supervisor = session::supervisor(args.workers.patience)?;
     let weight: f64 = experiments.iter().map(|experiment| experiment.weight).sum();
     let (each, most) = if args.quick { (QUICK_EACH, QUICK_MOST) } else { (EACH, MOST) };
     let wanted = Wanted {
@@ -68,7 +68,7 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         );
     }
     if let Some(trouble) = &trouble {
-        output::complain(trouble);
+        output::message(trouble);
     }
     Ok(match (interrupt::requested(), trouble) {
         (true, _) => status::INTERRUPTED,
@@ -85,7 +85,7 @@ fn print(result: &RunResult, args: &Reproduce, common: &Common) -> Result<(), Fa
     }
 }
 
-/// What experiments there are.
+/// Lists the experiments and their source documents.
 fn list(common: &Common) -> Result<u8, Failure> {
     if common.format == Format::Json {
         let line = |e: &&Experiment| serde_json::json!({"id": e.id, "source": e.source_ids(), "title": e.title, "claims": e.claims.len()});
@@ -98,7 +98,7 @@ fn list(common: &Common) -> Result<u8, Failure> {
         ("id", Kind::Name),
         ("source", Kind::Text),
         ("claims", Kind::Number),
-        ("what it shows", Kind::Text),
+        ("title", Kind::Text),
     ]);
     for experiment in EXPERIMENTS {
         let claims = experiment.claims.len().to_string();
@@ -106,7 +106,7 @@ fn list(common: &Common) -> Result<u8, Failure> {
         table.push(row, Emphasis::None);
     }
     let mut text = table.render(output::style());
-    text.push_str("\nDocuments ('carryline explain ID' says more of each)\n");
+    text.push_str("\nDocuments (see 'carryline explain ID')\n");
     for source in documents() {
         let line = format!("{}: {}", source.id, source.citation());
         text.push_str(&carryline_report::text::wrap(&line, output::style().width, 4));
@@ -116,16 +116,16 @@ fn list(common: &Common) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The documents that experiments and claims come from.
+/// The source documents of the experiments and claims.
 fn documents() -> Vec<&'static Source> {
     let used = |source: &&Source| EXPERIMENTS.iter().any(|experiment| experiment.sources().contains(source));
     SOURCES.iter().copied().filter(used).collect()
 }
 
-/// The experiments of these names; all of them for `all` and for none.
+/// The named experiments; all of them for `all` or without a name.
 fn selected(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
     if ids.is_empty() || ids.iter().any(|id| id == "all") {
-        // A wrong name beside 'all' is wrong all the same.
+        // A wrong name next to 'all' is still an error.
         for id in ids.iter().filter(|id| *id != "all") {
             known(id)?;
         }
@@ -150,10 +150,11 @@ fn known(id: &str) -> Result<&'static Experiment, Failure> {
     })
 }
 
-/// The chain given by `--chain 1,3,1,3`, or after `--` as its author's program took it: `8 1 3 1 3`, the repeats first.
+/// The chain from `--chain 1,3,1,3`, or after `--` in the form of the original program: `8 1 3 1 3`,
+/// repeats first.
 fn chain(args: &Reproduce) -> Result<Option<(u32, Vec<u32>)>, Failure> {
     match (&args.chain, args.repeats_and_lengths.as_slice()) {
-        (Some(_), [_, ..]) => Err(usage("give a chain by --chain or after '--', not both")),
+        (Some(_), [_, ..]) => Err(usage("give a chain with --chain or after '--', not both")),
         (Some(lengths), []) => Ok(Some((8, read_segments("--chain", lengths)?))),
         (None, []) => Ok(None),
         (None, [repeats, lengths @ ..]) => {
@@ -164,7 +165,7 @@ fn chain(args: &Reproduce) -> Result<Option<(u32, Vec<u32>)>, Failure> {
                     ))
                 })?;
             if lengths.is_empty() {
-                return Err(usage(format!("'-- {repeats}' names no length; write: -- {repeats} 1 3 1 3")));
+                return Err(usage(format!("'-- {repeats}' has no lengths; write: -- {repeats} 1 3 1 3")));
             }
             Ok(Some((repeats, read_segments("chain", &lengths.join(","))?)))
         }

@@ -1,4 +1,4 @@
-//! `carryline rerun ID`: a run of the history again, with its seed.
+//! `carryline rerun RUN`: repeats a stored run with its seed.
 
 use crate::cli::{Cli, Common, Format, Rerun};
 use crate::output;
@@ -10,33 +10,32 @@ use clap::Parser;
 use serde_json::Value;
 use std::ffi::OsString;
 
-/// Reads the run's command line and seed out of the store and makes the run again.
+/// Repeats a run with its stored command line and seed.
 pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     let Stored { id: RunId(id), header, .. } = kept::stored(&args.id, common.db.as_deref())?;
     let mut words = vec!["carryline".to_owned()];
     words.extend(header.command.iter().cloned());
-    if has_old_random_offsets(&header.plan) && !name_old_random_offsets(&mut words) {
+    if has_old_random_offsets(&header.plan) && !rename_random_offsets(&mut words) {
         output::note(
             &format!(
-                "run {} is from when 'random' offsets were 0 to 63 in page-aligned buffers (now 'random-line'); its \
-                 command now draws them from the whole page, so the two runs do not compare",
-                id
+                "run {id} was measured when 'random' offsets were 0 to 63 in page-aligned buffers (now \
+                 'random-line'); its command now draws them from the whole page, so the runs are not comparable"
             ),
             common,
         );
     }
-    // Paths in a home folder are not stored, because they contain a user's name; of paths that are not UTF-8 a part is lost.
+    // Stored paths lack the home folder, which contains a user's name, and bytes that are not UTF-8.
     if let Some(word) =
         words.iter().find(|word| word.contains("~/") || word.contains("/home/*") || word.contains('\u{fffd}'))
     {
         return Err(usage(format!(
-            "run {} names '{word}', which is not stored in full; repeat it manually: {} --seed {}",
+            "'{word}' in the command of run {} is not stored in full; repeat the run manually: {} --seed {}",
             id,
             words.join(" "),
             header.seed
         )));
     }
-    // The last of two equal options counts; what stands behind '--' is not an option.
+    // The last of equal options counts; words after '--' are not options.
     let mut options: Vec<OsString> = vec!["--seed".into(), header.seed.to_string().into()];
     if let Some(db) = &common.db {
         options.extend(["--db".into(), db.into()]);
@@ -51,14 +50,14 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     words.splice(end..end, options);
     let mut cli = Cli::try_parse_from(&words)
-        .map_err(|error| usage(format!("run {} is of another version of the command: {error}", id)))?;
+        .map_err(|error| usage(format!("run {id} is of another version of the command: {error}")))?;
     let line: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     output::note(&line.join(" "), common);
     cli.common.repeats = Some(id);
     crate::run(&cli)
 }
 
-/// True for a plan that was stored when `random` meant what `random-line` means now.
+/// True for a plan stored when `random` still had the present meaning of `random-line`.
 fn has_old_random_offsets(plan: &Value) -> bool {
     let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
     let offsets = || {
@@ -70,8 +69,8 @@ fn has_old_random_offsets(plan: &Value) -> bool {
         && !offsets().any(|offsets| offsets == Offsets::Random)
 }
 
-/// Asks for the old layout by its present name. False if the command line names no offsets that could mean it.
-fn name_old_random_offsets(words: &mut [String]) -> bool {
+/// Replaces `random` by `random-line` in the command line's offsets. False if there is none to replace.
+fn rename_random_offsets(words: &mut [String]) -> bool {
     let mut named = false;
     let mut is_value = false;
     for word in words {
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_the_old_layout_is_repeated_in_that_layout() {
+    fn a_run_with_old_random_offsets_is_repeated_with_them() {
         let aligned = json!({"fixed": {"dst": 0, "src": 0}});
         assert!(has_old_random_offsets(&plan(&[aligned.clone(), json!("random")])));
         assert!(!has_old_random_offsets(&plan(&[aligned, json!("random_page")])));
@@ -118,7 +117,7 @@ mod tests {
             ("measure --segments 1,3", None),
         ] {
             let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let named = name_old_random_offsets(&mut words);
+            let named = rename_random_offsets(&mut words);
             assert_eq!(named.then(|| words.join(" ")).as_deref(), expected, "{line}");
         }
     }

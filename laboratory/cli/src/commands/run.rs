@@ -1,4 +1,4 @@
-//! `carryline run`: prove, measure the standard matrix, rank, recommend, save.
+//! `carryline run`: verifies, measures the standard matrix, ranks, recommends and saves.
 
 use super::compare::Repeated;
 use crate::cli::{Common, Detail, Effort, Format, Run};
@@ -20,7 +20,7 @@ use carryline_results::{RunResult, Warning};
 use carryline_warnings as warning;
 use std::time::Duration;
 
-/// Time that a run takes unless told otherwise.
+/// The default budget.
 const BUDGET: Duration = Duration::from_secs(60);
 
 /// Runs the standard matrix.
@@ -47,7 +47,7 @@ pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
     conclude(&finished, &text, prepared.unit, &args.effort, common)
 }
 
-/// The advice and what can be asked for besides it, or all of the result, as text.
+/// The result as text: the advice, and either all details or a hint on how to see them.
 pub fn answer(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, Failure> {
     let (style, roles) = (output::style(), Roles::of_collection());
     let advice = advice(result, &roles);
@@ -79,7 +79,7 @@ pub fn answer(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, 
     Ok(text)
 }
 
-/// The rankings of all situations and what their columns mean.
+/// The rankings of all situations, with a legend.
 pub fn ranked(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, Failure> {
     let style = output::style();
     let rows = if detail.pairs { Rows::AllAndPairs } else { Rows::Folded };
@@ -92,7 +92,7 @@ pub fn ranked(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, 
     Ok(text)
 }
 
-/// Reads `--sizes`, with a warning for each capture of which some packets could not be used.
+/// Parses `--sizes`; warns of captures with packets that could not be used.
 pub fn read_sizes(text: Option<&str>) -> Result<(Vec<Sizes>, Vec<Warning>), Failure> {
     match text {
         None => Ok((Vec::new(), Vec::new())),
@@ -104,7 +104,7 @@ pub fn read_sizes(text: Option<&str>) -> Result<(Vec<Sizes>, Vec<Warning>), Fail
     }
 }
 
-/// Prints the result in the format wanted, writes the page if wanted, and decides the exit status.
+/// Prints the result, writes the requested page and returns the exit status.
 pub fn conclude(
     finished: &Finished,
     text: &str,
@@ -117,7 +117,7 @@ pub fn conclude(
         Format::Json => super::compare::print_run(&finished.result, repeated.as_ref(), common)?,
         Format::Table => output::print(text)?,
     }
-    output::warnings_wanted(&finished.result.warnings, common);
+    output::warn_in_full(&finished.result.warnings, common);
     if let (Some(repeated), Format::Table) = (&repeated, common.format) {
         output::print(&repeated.text()?)?;
     }
@@ -127,14 +127,11 @@ pub fn conclude(
     if let (Some(id), false) = (finished.result.run_id, common.quiet) {
         output::note(&format!("saved as run {id}; 'carryline history --show {id}' prints it again"), common);
     }
-    for proof in &finished.wrong {
-        output::complain(&super::verify::sentence(proof));
-    }
-    for proof in &finished.slow {
-        output::complain(&format!("{}; --patience waits longer", super::verify::sentence(proof)));
+    for proof in finished.wrong.iter().chain(&finished.slow) {
+        output::message(&super::verify::sentence(proof));
     }
     for sentence in &finished.undone {
-        output::complain(sentence);
+        output::message(sentence);
     }
     Ok(match finished {
         finished if finished.interrupted => status::INTERRUPTED,

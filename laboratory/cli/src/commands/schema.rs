@@ -1,4 +1,4 @@
-//! `carryline schema NAME`: the JSON Schema of what a command prints with `--format json`.
+//! `carryline schema NAME`: prints the JSON Schema of a command's JSON output.
 
 use crate::cli::{Common, Format, Schema};
 use crate::output;
@@ -6,7 +6,7 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use serde_json::json;
 
-/// Name, the commands that print it, and the text, in the order of the names.
+/// Name, commands and text of each schema, sorted by name.
 const SCHEMAS: &[(&str, &str, &str)] = &[
     ("audit", "audit", include_str!("../../../../docs/schema/audit.json")),
     ("audit-capture", "audit capture", include_str!("../../../../docs/schema/audit-capture.json")),
@@ -33,7 +33,7 @@ const SCHEMAS: &[(&str, &str, &str)] = &[
     ("verify", "verify", include_str!("../../../../docs/schema/verify.json")),
 ];
 
-/// The schemas' names.
+/// The names of the schemas.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SCHEMAS.iter().map(|(name, ..)| *name)
 }

@@ -1,7 +1,7 @@
-//! `carryline selftest`: the measuring, measured. A variant against itself must tie; a slowdown of about 5 % that was
-//! planted must be seen. Trust in a ranking rests on both rates.
+//! `carryline selftest`: checks the measurement itself. A variant must tie with itself, and an injected
+//! slowdown of about 5 % must be detected. Both rates show how far to trust a ranking.
 
-use crate::cli::{Common, Format, Selftest};
+use crate::cli::{Common, Selftest};
 use crate::{output, prepared};
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
@@ -18,12 +18,12 @@ use carryline_variants::{Family, Role, Variant};
 use serde::Serialize;
 use std::time::Instant;
 
-/// A/A pairs that a situation can carry before its rounds get too long.
+/// The maximum number of A/A pairs per situation; more make its rounds too long.
 const PAIRS_EACH: usize = 5;
 
-/// What the runs found.
+/// The counts over all runs.
 #[derive(Debug, Default, Serialize)]
-struct Found {
+struct Counts {
     runs: u32,
     /// A/A pairs judged, and those called different.
     pairs: u32,
@@ -31,12 +31,12 @@ struct Found {
     /// Planted slowdowns judged, and those called slower.
     planted: u32,
     called_slower: u32,
-    /// The planted ratio as measured, median of all.
+    /// The median of the planted slowdowns' measured ratios.
     planted_ratio: Option<f64>,
-    /// The floors of all situations: median and largest.
+    /// The median and the largest of all noise floors.
     floor_median: Option<f64>,
     floor_largest: Option<f64>,
-    /// The pairs called different.
+    /// The A/A pairs called different.
     different: Vec<Judged>,
     #[serde(skip)]
     ratios: Vec<f64>,
@@ -53,13 +53,13 @@ struct Judged {
     floor: f64,
 }
 
-/// Makes the runs.
+/// Runs the self-test.
 pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let supervisor = session::supervisor(10)?;
     let situations = situations(args.pairs as usize)?;
     let seed = session::seed(common.seed);
-    let mut found = Found::default();
+    let mut counts = Counts::default();
     let progress = Progress::new(args.budget * args.runs, common.quiet);
     for run in 0..args.runs {
         if interrupt::requested() {
@@ -74,7 +74,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
             seed: seed.wrapping_add(u64::from(run)),
             patience: supervisor.patience,
         };
-        let ground = MeasureContext {
+        let context = MeasureContext {
             supervisor: &supervisor,
             caches: here.caches,
             cpu: here.cpu(None)?,
@@ -83,27 +83,24 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
             first_replicate: 0,
             stop: &interrupt::requested,
         };
-        let outcome = measure::run(&plan, &[], &ground, &mut |_| {})?;
+        let outcome = measure::run(&plan, &[], &context, &mut |_| {})?;
         if outcome.interrupted {
             break;
         }
         for gathered in &outcome.gathered {
-            found.judge(run, gathered, plan.seed);
+            counts.judge(run, gathered, plan.seed);
         }
-        found.runs += 1;
+        counts.runs += 1;
     }
     progress.finish();
-    found.planted_ratio = statistics::median(&found.ratios);
-    found.floor_median = statistics::median(&found.floors);
-    found.floor_largest = found.floors.iter().copied().reduce(f64::max);
-    match common.format {
-        Format::Json => output::print_json("selftest", &found, common)?,
-        Format::Table => output::print(&found.text())?,
-    }
+    counts.planted_ratio = statistics::median(&counts.ratios);
+    counts.floor_median = statistics::median(&counts.floors);
+    counts.floor_largest = counts.floors.iter().copied().reduce(f64::max);
+    output::print_result("selftest", &counts, |_| counts.text(), common)?;
     Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
 }
 
-/// The candidates of a family that run here in processes with the C library as installed, its baseline first.
+/// The candidates of a family that run here with the C library's default thresholds, the baseline first.
 fn candidates(family: Family) -> Vec<&'static Variant> {
     let mut variants: Vec<&Variant> = carryline_variants::of(family)
         .iter()
@@ -112,15 +109,15 @@ fn candidates(family: Family) -> Vec<&'static Variant> {
             variant.runs_here()
                 && variant.thresholds() != Some(Thresholds::Raised)
                 && variant.known_bad.is_none()
-                && !matches!(variant.role, Role::Reference | Role::Seed)
+                && !matches!(variant.role, Role::Reference | Role::Historical)
         })
         .collect();
     variants.sort_by_key(|variant| variant.role != Role::Baseline);
     variants
 }
 
-/// Situations with `pairs` A/A pairs to judge in all, besides the one in each that the floor comes from; and one more for
-/// each planted slowdown.
+/// Situations with `pairs` A/A pairs in total, in addition to the one in each that gives the floor; and one
+/// situation for each planted slowdown.
 fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
     let cold = if cfg!(target_arch = "x86_64") { "cold:clflush" } else { "cold:evict" };
     let kinds = [
@@ -143,7 +140,7 @@ fn situations(pairs: usize) -> Result<Vec<Situation>, Failure> {
         let variants = candidates(family);
         let here = left.min(PAIRS_EACH).min(variants.len() - 1);
         left -= here;
-        // Later turns take other variants.
+        // Later situations use other variants.
         let first = 1 + turn / kinds.len() * PAIRS_EACH % (variants.len() - here).max(1);
         let names = std::iter::once(variants[0]).chain(variants[first..first + here].iter().copied());
         let subjects: Vec<String> = names.map(|variant| variant.name.to_owned()).collect();
@@ -176,8 +173,8 @@ fn one_size(text: &str) -> Result<Sizes, Failure> {
     sizes.into_iter().next().ok_or_else(|| usage(format!("'{text}' is not a size")))
 }
 
-impl Found {
-    /// Judges a situation as a ranking would: the floor from the baseline's twin alone, every other pair by it.
+impl Counts {
+    /// Judges a situation as a ranking does: by the noise floor of the baseline's twin.
     fn judge(&mut self, run: u32, gathered: &Gathered, seed: u64) {
         let subjects = &gathered.situation.subjects;
         let ratio =
@@ -227,7 +224,8 @@ impl Found {
             (self.planted_ratio, self.floor_median, self.floor_largest)
         {
             text.push_str(&format!(
-                "planted slowdown as measured: {:+.1} % (median)\nnoise floor: {:.2} % (median), {:.2} % (largest)\n",
+                "size of planted slowdowns: {:+.1} % (median)\n\
+                 noise floor: {:.2} % (median), {:.2} % (largest)\n",
                 100.0 * (ratio - 1.0),
                 100.0 * median,
                 100.0 * largest
@@ -235,7 +233,7 @@ impl Found {
         }
         for judged in &self.different {
             text.push_str(&format!(
-                "  run {}: {}: {} against itself {:.4} [{:.4}, {:.4}], floor {:.4}\n",
+                "  run {}: {}: {} compared with itself: {:.4} [{:.4}, {:.4}], floor {:.4}\n",
                 judged.run + 1,
                 judged.situation,
                 judged.variant,

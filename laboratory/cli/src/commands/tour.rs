@@ -1,7 +1,7 @@
 //! `carryline` alone: a tour of about twenty seconds.
 
 use super::run::{conclude, ranked};
-use crate::cli::{Common, Detail, Effort, Format};
+use crate::cli::{Common, Detail, Effort, Format, Workers};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::forecast::{Forecast, Speed};
@@ -19,13 +19,13 @@ use carryline_variants::Family;
 use carryline_verification::Depth;
 use std::time::Duration;
 
-/// Time for verification and measurement, where it suffices: the whole tour then takes less than twenty seconds.
+/// The budget, if it suffices; the whole tour then takes less than twenty seconds.
 const BUDGET: Duration = Duration::from_secs(18);
-/// The full verification alone would take as long: the tour tries a sample of the inputs, and says so.
+/// Full verification alone would take as long, so the tour tests a sample of the inputs, and says so.
 const DEPTH: Depth = Depth::Replicate;
 const REPLICATES: u32 = 3;
 
-/// Shows the machine, verification, three rankings, and where to go from there.
+/// Shows the machine, the verification, three rankings, and further commands.
 pub fn run(common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let families = Family::ALL.to_vec();
@@ -46,7 +46,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     };
     here.check_memory(&plan.situations)?;
     plan.budget = BUDGET.max(Forecast::of(&plan, &here, DEPTH, Speed::here).total());
-    let setting = RunContext {
+    let context = RunContext {
         cpu: here.cpu(None)?,
         here: &here,
         supervisor: &supervisor,
@@ -60,7 +60,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     if common.format == Format::Table && !common.quiet {
         output::print(&introduction(&here, &plan))?;
     }
-    let finished = session::execute(&plan, &setting)?;
+    let finished = session::execute(&plan, &context)?;
     let text = story(&finished)?;
     let effort = Effort {
         budget: None,
@@ -70,8 +70,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         report: None,
         label: None,
         no_save: false,
-        cpu: None,
-        patience: 10,
+        workers: Workers { cpu: None, patience: 10 },
     };
     conclude(&finished, &text, Unit::Ticks, &effort, common)
 }
@@ -95,31 +94,31 @@ fn introduction(here: &Here, plan: &RunPlan) -> String {
     [machine, next].map(|line| wrap(&line, output::style().width, 2) + "\n").concat()
 }
 
-/// The subjects with such a verdict that are not meant to be wrong.
+/// The subjects with such a verdict, except those known to be wrong.
 fn subjects(finished: &Finished, is: impl Fn(&ProofVerdict) -> bool) -> Vec<String> {
     let proofs = finished.proofs.iter().filter(|proof| is(&proof.verdict) && !is_known_bad(proof));
     proofs.map(|proof| proof.subject.to_string()).collect()
 }
 
+/// The result of the tour as text.
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
     let proved =
         finished.proofs.iter().filter(|proof| matches!(proof.verdict, ProofVerdict::Proved(_))).count();
     let run =
         finished.proofs.iter().filter(|proof| !matches!(proof.verdict, ProofVerdict::Unsupported(_))).count();
-    let mut text =
-        format!("Verification: {proved} of {run} variants are correct on every input tried, a sample");
+    let mut text = format!("Verification: {proved} of {run} variants were right on every input of a sample");
     let lacking: Vec<String> = subjects(finished, |verdict| matches!(verdict, ProofVerdict::Unsupported(_)));
     let others = subjects(finished, |verdict| {
         !matches!(verdict, ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_))
     });
     if !others.is_empty() {
-        text.push_str(&format!("; not {}", others.join(", ")));
+        text.push_str(&format!("; not verified: {}", others.join(", ")));
     }
     text.push('.');
     if !lacking.is_empty() {
         let verb = if lacking.len() == 1 { "needs" } else { "need" };
-        text.push_str(&format!(" {} {verb} what this machine lacks.", enumerate(&lacking)));
+        text.push_str(&format!(" {} {verb} features that this machine lacks.", enumerate(&lacking)));
     }
     let mut text = wrap(&text, style.width, 2);
     text.push_str("\n\n");
@@ -129,9 +128,9 @@ fn story(finished: &Finished) -> Result<String, Failure> {
         wrap(&advice(&finished.result, &Roles::of_collection()).trust_line(), style.width, 2)
     ));
     text.push_str(
-        "\nWhere to go from here:\n  \
-         carryline run                        every situation, and what to use here\n  \
-         carryline verify                     full verification, with known-bad routines\n  \
+        "\nNext steps:\n  \
+         carryline run                        every situation, and the routine to use\n  \
+         carryline verify                     full verification, including known-bad routines\n  \
          carryline measure --sizes 40,1500    your own sizes, cache states, alignments\n  \
          carryline list                       the variants and their origin\n  \
          carryline explain gross              the meaning of terms and warnings\n",

@@ -1,6 +1,6 @@
-//! `carryline verify`: verify variants, or show the smallest input for which they fail.
+//! `carryline verify`: verifies variants, or shows the smallest input for which they fail.
 
-use crate::cli::{Common, Format, Verify};
+use crate::cli::{Common, Verify};
 use crate::output;
 use carryline_engine::failure::{Failure, status};
 use carryline_engine::forecast;
@@ -16,7 +16,7 @@ use carryline_verification::{Counterexample, Depth, ProofSummary};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Verifies what was requested.
+/// Verifies the chosen subjects.
 pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let families = select::families(&args.family)?;
     let supervisor = session::supervisor(args.patience)?;
@@ -38,11 +38,8 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
     let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs) };
-    match common.format {
-        Format::Table => output::print(&list.to_text(output::style()))?,
-        Format::Json => output::print_json("verify", &list, common)?,
-    }
-    let wrong = proofs.iter().any(|proof| is_shown_wrong(&proof.verdict) && !is_known_bad(proof));
+    output::print_result("verify", &list, |style| list.to_text(style), common)?;
+    let wrong = proofs.iter().any(|proof| is_confirmed_wrong(&proof.verdict) && !is_known_bad(proof));
     let slow =
         proofs.iter().any(|proof| matches!(proof.verdict, ProofVerdict::TimedOut(_)) && !is_known_bad(proof));
     Ok(if interrupt::requested() {
@@ -58,20 +55,20 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// True if a fault was found, and found again.
-fn is_shown_wrong(verdict: &ProofVerdict) -> bool {
+/// True if a fault was found and confirmed.
+fn is_confirmed_wrong(verdict: &ProofVerdict) -> bool {
     matches!(verdict, ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_))
 }
 
-/// A verification as a line of the list.
+/// The line of the list for a verification.
 fn line(proof: &Proof) -> ProofLine {
     let known_bad = is_known_bad(proof);
     let (verdict, good, detail, found) = match &proof.verdict {
         ProofVerdict::Proved(_) if known_bad => {
-            let detail = "declared wrong, and yet nothing wrong was found";
+            let detail = "marked known-bad, but no failing input was found";
             ("known-bad, NOT caught", false, Some(detail.to_owned()), None)
         }
-        ProofVerdict::Proved(summary) => ("right", true, Some(covered(summary)), None),
+        ProofVerdict::Proved(summary) => ("right", true, Some(calls_and_notes(summary)), None),
         ProofVerdict::Wrong(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
         ProofVerdict::Wrong(found) => ("wrong", false, None, Some(found)),
         ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) if known_bad => {
@@ -92,7 +89,7 @@ fn line(proof: &Proof) -> ProofLine {
     }
 }
 
-/// What was tried of all that were found right, and what could not be.
+/// What was tried on all subjects found right, and what could not be tried.
 fn coverage(proofs: &[Proof]) -> Coverage {
     let mut families: Vec<(Family, Vec<Tried>)> = Vec::new();
     let mut lacks: BTreeMap<&str, u64> = BTreeMap::new();
@@ -129,8 +126,8 @@ fn coverage(proofs: &[Proof]) -> Coverage {
     }
 }
 
-/// What a verification did, in words.
-fn covered(summary: &ProofSummary) -> String {
+/// The number of calls and the notes of a verification.
+fn calls_and_notes(summary: &ProofSummary) -> String {
     let calls = format!("{} calls in {} ms", summary.calls, summary.elapsed_ns / 1_000_000);
     std::iter::once(calls).chain(summary.notes.iter().cloned()).collect::<Vec<_>>().join("; ")
 }
@@ -149,10 +146,17 @@ fn counterexample(found: &Counterexample) -> listing::Counterexample {
     }
 }
 
-/// A failed verification in one sentence.
+/// A failed verification in a sentence.
 pub fn sentence(proof: &Proof) -> String {
     let line = line(proof);
     let found = line.counterexample.map(|found| found.sentence);
-    let parts: Vec<String> = line.detail.into_iter().chain(found).collect();
-    format!("{} is {}: {}", proof.subject, line.verdict, parts.join("; "))
+    let remedy =
+        matches!(proof.verdict, ProofVerdict::TimedOut(_)).then(|| "--patience waits longer".to_owned());
+    let parts: Vec<String> = line.detail.into_iter().chain(found).chain(remedy).collect();
+    let verdict = match proof.verdict {
+        ProofVerdict::Crashed(_) => "crashed".to_owned(),
+        ProofVerdict::TimedOut(_) => "hung".to_owned(),
+        _ => format!("is {}", line.verdict),
+    };
+    format!("{} {verdict}: {}", proof.subject, parts.join("; "))
 }

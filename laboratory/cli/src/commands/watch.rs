@@ -32,7 +32,7 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
         return Ok(0);
     }
     if !args.effort.no_save {
-        // What cannot be kept is found out before any time is spent.
+        // Fail before spending time if the results cannot be saved.
         drop(session::open_store(common.db.as_deref()).map_err(|error| usage(error.to_string()))?);
     }
     let state = State {
@@ -50,7 +50,7 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
         clock_s: 0.0,
         half_life_s: args.half_life.as_secs_f64(),
         now: String::new(),
-        remark: "h shows the keys".to_owned(),
+        remark: "press h for help".to_owned(),
     };
     let (finished, state) = watch.show(state)?;
     let Some(finished) = finished else {
@@ -62,29 +62,29 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
     conclude(&finished, &plain::block(&state, output::style().width), state.unit, &args.effort, common)
 }
 
-/// What may be watched, from the command line and beyond; and what is to be known of its captures.
+/// The choices of the screen, and warnings about the captures among the sizes.
 fn choice(args: &Watch, prepared: &Prepared) -> Result<(Choice, Vec<Warning>), Failure> {
     let (sizes, warnings) = read_sizes(args.sizes.as_deref())?;
     let offsets: Vec<Offsets> = words(&args.offsets)?;
     if offsets.len() > 2 {
         return Err(usage(format!(
-            "--offsets {}: a screen has columns for two; 'o' goes through others",
+            "--offsets {}: the screen has columns for two; press 'o' to step through others",
             args.offsets.join(",")
         )));
     }
     let mut families = prepared.selection.families.clone();
     if args.subjects.family.is_empty() {
-        // The seed's screen was one of checksums.
+        // Checksums come first, as on the screen of the original program.
         families.sort_by_key(|family| *family != Family::Checksum);
     }
     let usual = usual_sizes().map_err(|error| usage(error.to_string()))?;
-    let asked = if offsets.is_empty() { Vec::new() } else { vec![offsets] };
+    let requested = if offsets.is_empty() { Vec::new() } else { vec![offsets] };
     let nothing = || usage("nothing to watch");
     Ok((
         Choice {
             family: Ladder::new(families, Vec::new()).ok_or_else(nothing)?,
             size: Ladder::new(sizes, usual).ok_or_else(nothing)?,
-            offsets: Ladder::new(asked, usual_offsets()).ok_or_else(nothing)?,
+            offsets: Ladder::new(requested, usual_offsets()).ok_or_else(nothing)?,
             cache: Ladder::new(words(&args.cache)?, usual_caches()).ok_or_else(nothing)?,
         },
         warnings,

@@ -1,5 +1,5 @@
-//! Running a program that may fail, hang or print without end: with a time limit, in a process group of its own, its
-//! output in files that cannot grow large.
+//! Runs a program that may fail, hang or print without end: with a time limit, in its own process group, its
+//! output in files of limited size.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,39 +8,39 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// No output file grows beyond this: a probe's object has less than a tenth of it.
+/// The maximum size of an output file; a probe's object needs less than a tenth of it.
 const LARGEST_FILE_BYTES: u64 = 64 << 20;
-/// So much of what a program prints is read.
+/// The maximum number of bytes read from a program's output.
 const MOST_PRINTED_BYTES: u64 = 64 << 10;
 
-/// Why there is no result.
+/// Why a program gave no result.
 #[derive(Debug, thiserror::Error)]
-pub enum NoResult {
-    /// It cannot be started.
-    #[error("it cannot be started: {0}")]
+pub enum RunError {
+    /// It could not be started.
+    #[error("cannot be started: {0}")]
     Start(#[from] std::io::Error),
     /// It ended with an error.
     #[error("{0}")]
     Failed(String),
-    /// It did not end.
-    #[error("it did not end within {} s", .0.as_secs())]
+    /// It did not end in time.
+    #[error("did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// The user has interrupted.
+    /// The user interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Runs the command until it ends by itself, the time is over or `stop` says so, and returns what it printed on
-/// standard output. `scratch` is a path in a folder of the caller's that this run alone uses.
+/// Runs a command until it ends, its time is over or `stop` returns true, and returns its standard output.
+/// `scratch` is the path of temporary files, used by this run alone.
 ///
 /// # Errors
-/// When it does not end with success in time.
+/// If the command does not end successfully in time.
 pub fn run(
     command: &mut Command,
     limit: Duration,
     scratch: &Path,
     stop: &dyn Fn() -> bool,
-) -> Result<String, NoResult> {
+) -> Result<String, RunError> {
     let (out, err) = (scratch.with_extension("out"), scratch.with_extension("err"));
     command
         .env("LC_ALL", "C")
@@ -48,7 +48,7 @@ pub fn run(
         .stdout(File::create(&out)?)
         .stderr(File::create(&err)?)
         .process_group(0);
-    // SAFETY: between fork and exec one async-signal-safe call on a value captured by copy.
+    // SAFETY: between fork and exec, makes one async-signal-safe call, with a value captured by copy.
     unsafe {
         command.pre_exec(|| {
             let limit = libc::rlimit { rlim_cur: LARGEST_FILE_BYTES, rlim_max: LARGEST_FILE_BYTES };
@@ -65,28 +65,28 @@ pub fn run(
             break status;
         }
         if stop() {
-            return Err(NoResult::Interrupted);
+            return Err(RunError::Interrupted);
         }
         if begin.elapsed() > limit {
-            return Err(NoResult::TimedOut(limit));
+            return Err(RunError::TimedOut(limit));
         }
         std::thread::sleep(Duration::from_millis(5));
     };
     drop(group);
-    if status.success() { Ok(printed(&out)) } else { Err(NoResult::Failed(failure(status, &printed(&err)))) }
+    if status.success() { Ok(printed(&out)) } else { Err(RunError::Failed(failure(status, &printed(&err)))) }
 }
 
-/// The program and all that it started.
+/// A program and all processes that it started.
 struct Group(Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
         if let Ok(group @ 2..) = i32::try_from(self.0.id()) {
-            // SAFETY: no memory effects; the group was made for this child, which is collected only below or by the
-            // try_wait that saw its end, after which only what it started can be in it.
+            // SAFETY: has no memory effects; the group was created for this child, which is reaped only below
+            // or by the `try_wait` that saw its end, after which only its descendants can be in the group.
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
-        let _already_collected = self.0.wait();
+        let _already_reaped = self.0.wait();
     }
 }
 
@@ -96,14 +96,14 @@ fn printed(path: &Path) -> String {
     if read.is_err() { String::new() } else { String::from_utf8_lossy(&bytes).into_owned() }
 }
 
-/// The line that says what went wrong, or how the program ended.
+/// The first line with "error", else the first line, else how the program ended.
 fn failure(status: ExitStatus, text: &str) -> String {
     const LONGEST: usize = 160;
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.clone().find(|line| line.contains("error")).or_else(|| lines.next());
     match line {
         Some(line) => line.chars().take(LONGEST).collect(),
-        None => format!("it fails without a message ({status})"),
+        None => format!("failed without a message ({status})"),
     }
 }
 
@@ -111,7 +111,7 @@ fn failure(status: ExitStatus, text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, limit_ms: u64) -> Result<String, NoResult> {
+    fn shell(script: &str, limit_ms: u64) -> Result<String, RunError> {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = Command::new("sh");
         command.args(["-c", script]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_prints_or_why_it_fails() {
+    fn output_is_returned_and_failures_explained() {
         assert_eq!(shell("echo here", 60_000).expect("it ends well"), "here\n");
         let failed = shell("echo a note >&2; echo 'x.c:1: error: no' >&2; exit 3", 60_000);
         assert_eq!(failed.expect_err("exit 3").to_string(), "x.c:1: error: no");
@@ -127,22 +127,22 @@ mod tests {
     }
 
     #[test]
-    fn a_hang_ends_with_all_that_it_started() {
+    fn a_hang_is_killed_with_its_descendants() {
         let begin = Instant::now();
         let hung = shell("sleep 3600 & sleep 3600", 50);
-        assert!(matches!(hung, Err(NoResult::TimedOut(_))), "{hung:?}");
+        assert!(matches!(hung, Err(RunError::TimedOut(_))), "{hung:?}");
         assert!(begin.elapsed() < Duration::from_secs(600));
         let stopped = {
             let folder = tempfile::tempdir().expect("a folder");
             let mut command = Command::new("sleep");
             run(command.arg("3600"), Duration::from_secs(3600), &folder.path().join("run"), &|| true)
         };
-        assert!(matches!(stopped, Err(NoResult::Interrupted)), "{stopped:?}");
+        assert!(matches!(stopped, Err(RunError::Interrupted)), "{stopped:?}");
     }
 
     #[test]
-    fn endless_output_is_cut_off() {
+    fn endless_output_is_limited() {
         let endless = shell("yes", 120_000);
-        assert!(matches!(endless, Err(NoResult::Failed(_))), "{endless:?}");
+        assert!(matches!(endless, Err(RunError::Failed(_))), "{endless:?}");
     }
 }

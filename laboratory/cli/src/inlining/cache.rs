@@ -1,7 +1,7 @@
-//! What was found out about a compiler earlier: one small file for each in the user's cache folder.
+//! Cached results, one small file per compiler in the user's cache folder.
 //!
-//! A file is believed only if it says that it is about exactly this compiler (its file, size, time of change and version)
-//! and these probes; anything else in it is a miss. Nothing that failed is kept: what was missing may be there by now.
+//! A file is used only if its key matches this compiler (path, size, modification time and version) and these
+//! probes; otherwise it is a miss. Failures are not cached: their cause may have gone.
 
 use super::compilers::Compiler;
 use super::probes;
@@ -12,30 +12,30 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What is kept of one compiler.
+/// The cached results of one compiler.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Known {
-    /// What it is about.
+pub struct Entry {
+    /// Identifies the compiler and the probes.
     key: String,
     /// Rows by flags.
     pub rows: BTreeMap<String, Vec<InliningRow>>,
-    /// What a limit costs, by limit and machine.
+    /// The cost of a limit, by limit and machine.
     pub limits: BTreeMap<String, Vec<LimitRow>>,
 }
 
-/// The folder, or nowhere.
+/// The cache; without a folder, it is always empty.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: Option<PathBuf>,
 }
 
-/// `carryline/inlining` in the user's cache folder: `XDG_CACHE_HOME`, or `.cache` in `HOME`. Relative values are
-/// ignored, as the XDG specification has it.
+/// `carryline/inlining` in the user's cache folder: `XDG_CACHE_HOME`, or `.cache` in `HOME`. Relative values
+/// are ignored, as the XDG specification demands.
 pub fn default_folder() -> Option<PathBuf> {
     user_folder("inlining")
 }
 
-/// `carryline/NAME` in the user's cache folder, as above.
+/// `carryline/NAME` in the user's cache folder; see [`default_folder`].
 pub fn user_folder(name: &str) -> Option<PathBuf> {
     let absolute =
         |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -44,31 +44,31 @@ pub fn user_folder(name: &str) -> Option<PathBuf> {
 }
 
 impl Cache {
-    /// Keeps files in this folder; without one, nothing is kept.
+    /// A cache in this folder; without one, nothing is stored.
     pub fn new(folder: Option<PathBuf>) -> Cache {
         Cache { folder }
     }
 
-    /// What is known of a compiler; nothing, if nothing is.
-    pub fn look_up(&self, compiler: &Compiler) -> Known {
+    /// The entry of a compiler; an empty one if there is none.
+    pub fn look_up(&self, compiler: &Compiler) -> Entry {
         let key = key(compiler);
-        let known: Option<Known> = self
+        let entry: Option<Entry> = self
             .file(&key)
             .and_then(|file| std::fs::read(file).ok())
             .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        known.filter(|known| known.key == key).unwrap_or_else(|| Known { key, ..Known::default() })
+        entry.filter(|entry| entry.key == key).unwrap_or_else(|| Entry { key, ..Entry::default() })
     }
 
-    /// Keeps what is known of a compiler. A reader sees the old file or the new one, never a part.
+    /// Stores an entry atomically.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn keep(&self, known: &Known) -> std::io::Result<()> {
-        let Some(file) = self.file(&known.key) else { return Ok(()) };
+    /// If the file cannot be written.
+    pub fn store(&self, entry: &Entry) -> std::io::Result<()> {
+        let Some(file) = self.file(&entry.key) else { return Ok(()) };
         let folder = file.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(folder)?;
         let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
-        fresh.write_all(&serde_json::to_vec(known)?)?;
+        fresh.write_all(&serde_json::to_vec(entry)?)?;
         fresh.persist(file)?;
         Ok(())
     }
@@ -100,25 +100,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_found_again_for_the_same_compiler_alone() {
+    fn an_entry_is_found_for_its_compiler_only() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::new(Some(folder.path().join("below/it")));
-        let mut known = cache.look_up(&compiler("one"));
-        assert!(known.rows.is_empty());
-        known.rows.insert("-O2".into(), vec![]);
-        cache.keep(&known).expect("a folder that can be written");
-        assert_eq!(cache.look_up(&compiler("one")), known);
+        let mut entry = cache.look_up(&compiler("one"));
+        assert!(entry.rows.is_empty());
+        entry.rows.insert("-O2".into(), vec![]);
+        cache.store(&entry).expect("a writable folder");
+        assert_eq!(cache.look_up(&compiler("one")), entry);
         assert!(cache.look_up(&compiler("another")).rows.is_empty());
     }
 
     #[test]
-    fn a_damaged_or_foreign_file_is_a_miss() {
+    fn a_damaged_file_or_another_compilers_is_a_miss() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::new(Some(folder.path().to_owned()));
-        let mut known = cache.look_up(&compiler("one"));
-        known.rows.insert("-O2".into(), vec![]);
-        cache.keep(&known).expect("a folder that can be written");
-        let file = cache.file(&known.key).expect("a folder");
+        let mut entry = cache.look_up(&compiler("one"));
+        entry.rows.insert("-O2".into(), vec![]);
+        cache.store(&entry).expect("a writable folder");
+        let file = cache.file(&entry.key).expect("a folder");
         let whole = std::fs::read(&file).expect("the file");
         std::fs::write(&file, &whole[..whole.len() / 2]).expect("half of it");
         assert!(cache.look_up(&compiler("one")).rows.is_empty());
@@ -128,8 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_folder_nothing_is_kept() {
+    fn without_a_folder_nothing_is_stored() {
         let cache = Cache::new(None);
-        cache.keep(&cache.look_up(&compiler("one"))).expect("nothing to do");
+        cache.store(&cache.look_up(&compiler("one"))).expect("nothing to do");
     }
 }

@@ -1,8 +1,9 @@
-//! Which compilers there are, and what each of them is.
+//! Finds compilers and identifies them.
 //!
-//! Every command on `PATH` that is named like a gcc, a clang or a rustc for this kind of machine counts once, however
-//! many names it has: commands are the same if they are the same file and call themselves the same version. Both are
-//! needed: one program may answer to many names (ccache, rustup), and one compiler may be linked under many.
+//! Every command on `PATH` named like a gcc, clang or rustc for this architecture counts once, however many
+//! names it has: two commands are the same compiler if they are the same file and report the same version.
+//! Both tests are needed: one program may serve many names (ccache, rustup), and one compiler may be linked
+//! under many.
 
 use super::bounded;
 use super::probes::Language;
@@ -13,32 +14,32 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Asking for the version takes no compiler longer, whatever the patience.
+/// The time limit of a version query, unless the patience is less.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
-/// A command that should be a compiler.
+/// A command that may be a compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// What the user calls it.
+    /// The name that the user knows it by.
     pub name: String,
-    /// Where it is, links not followed: some commands act by the name they are called by.
+    /// Its path, symbolic links not resolved: some commands act by the name that they are called by.
     pub path: PathBuf,
-    /// What it should compile.
+    /// The language that it should compile.
     pub language: Language,
 }
 
-/// A compiler that says who it is.
+/// A compiler whose version is known.
 #[derive(Clone, Debug)]
 pub struct Compiler {
-    /// What the user calls it.
+    /// The name that the user knows it by.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it compiles.
+    /// The language that it compiles.
     pub language: Language,
-    /// Its version's number, or what it prints instead.
+    /// Its version number, or the first line that it prints if there is no number in it.
     pub version: String,
-    /// Everything that distinguishes it from an older or newer self at the same place.
+    /// Distinguishes it from other versions at the same path.
     pub identity: String,
 }
 
@@ -49,36 +50,36 @@ impl Candidate {
         Candidate { name, path, language }
     }
 
-    /// Asks the command who it is.
+    /// Asks the command for its version.
     ///
     /// # Errors
-    /// Why it does not say so.
-    pub fn ask(
+    /// If it fails or does not end in time.
+    pub fn identify(
         &self,
         scratch: &Path,
         patience: Duration,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Compiler, bounded::NoResult> {
+    ) -> Result<Compiler, bounded::RunError> {
         let flag = if self.language == Language::Rust { "-vV" } else { "--version" };
         let text =
             bounded::run(Command::new(&self.path).arg(flag), VERSION_LIMIT.min(patience), scratch, stop)?;
         let real = std::fs::canonicalize(&self.path)?;
         let metadata = std::fs::metadata(&real)?;
         let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        // The version without the name that the command was called by.
-        let who = text.split_once(' ').map_or(text.as_str(), |(_, rest)| rest);
+        // The output without the name that the command was called by.
+        let rest = text.split_once(' ').map_or(text.as_str(), |(_, rest)| rest);
         Ok(Compiler {
             name: self.name.clone(),
             path: self.path.clone(),
             language: self.language,
             version: version(&text),
-            identity: format!("{}|{}|{modified}|{who}", real.display(), metadata.len()),
+            identity: format!("{}|{}|{modified}|{rest}", real.display(), metadata.len()),
         })
     }
 }
 
-/// The number in what a compiler prints about itself: the first word of the first line that is one, the last where a
-/// distribution's package number stands before it in parentheses.
+/// The version number in a compiler's output: the first number in the first line, after a package number in
+/// parentheses if there is one.
 fn version(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     let outside = line.rfind(") ").map_or(line, |at| &line[at + 2..]);
@@ -91,7 +92,7 @@ fn version(text: &str) -> String {
     }
 }
 
-/// True if a command of this name should be a gcc, clang or rustc for x86.
+/// True for names of gcc, clang and rustc for x86.
 fn is_compiler(name: &str) -> bool {
     let base = match name.rsplit_once('-') {
         Some((base, number))
@@ -110,9 +111,9 @@ fn is_compiler(name: &str) -> bool {
     }
 }
 
-/// The compilers on `path`, the plainest name of each first.
+/// The compilers on `path`, those with the plainest names first.
 pub fn on_path(path: &std::ffi::OsStr) -> Vec<Candidate> {
-    // The first folder that has a name is where a shell finds it.
+    // A name's first folder is the one that a shell uses.
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
     for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -131,10 +132,10 @@ pub fn on_path(path: &std::ffi::OsStr) -> Vec<Candidate> {
     found
 }
 
-/// The compilers that the user named: a path, or a name to be found on `PATH`.
+/// The compilers that the user named by path, or by name on `PATH`.
 ///
 /// # Errors
-/// When there is no such program.
+/// If there is no such program.
 pub fn named(words: &[PathBuf], path: &std::ffi::OsStr) -> Result<Vec<Candidate>, Failure> {
     let find = |word: &PathBuf| {
         let has_slash = word.as_os_str().as_encoded_bytes().contains(&b'/');
@@ -144,13 +145,13 @@ pub fn named(words: &[PathBuf], path: &std::ffi::OsStr) -> Result<Vec<Candidate>
         };
         let there = places.iter().find(|place| is_executable(place));
         there.map(|place| Candidate::new(word.display().to_string(), place.clone())).ok_or_else(|| {
-            let what = match (has_slash, word.is_dir(), word.exists()) {
+            let problem = match (has_slash, word.is_dir(), word.exists()) {
                 (true, true, _) => "a folder, not a program",
                 (true, false, true) => "not an executable file",
                 (true, false, false) => "no such file",
                 (false, ..) => "no such program on PATH; give its path",
             };
-            usage(format!("--compiler {}: {what}", word.display()))
+            usage(format!("--compiler {}: {problem}", word.display()))
         })
     };
     words.iter().map(find).collect()
@@ -161,8 +162,8 @@ fn is_executable(path: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Takes out those that are another name of one before them.
-pub fn without_twins(compilers: Vec<Compiler>) -> Vec<Compiler> {
+/// Removes further names of the same compiler.
+pub fn without_duplicates(compilers: Vec<Compiler>) -> Vec<Compiler> {
     let mut kept: Vec<Compiler> = Vec::new();
     for compiler in compilers {
         if !kept
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_compilers_for_this_kind_of_machine() {
+    fn compilers_for_this_architecture_are_recognised_by_name() {
         for name in
             ["cc", "gcc", "gcc-12", "clang", "clang-14", "rustc", "x86_64-linux-gnu-gcc-12", "gcc-4.2"]
         {
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_as_compilers_print_them() {
+    fn version_numbers_are_found() {
         for (text, number) in [
             ("gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright", "12.2.0"),
             ("gcc-13 (Ubuntu 13.2.0-4ubuntu3) 13.2.0", "13.2.0"),
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_that_is_not_there_is_named_with_what_is_wrong() {
+    fn an_error_for_a_missing_compiler_gives_the_reason() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("plain");
         std::fs::write(&file, "text").expect("a file");

@@ -1,13 +1,14 @@
-//! What a hard-coded limit costs: `if (__builtin_constant_p(n) && n <= 64) builtin(...) else function(...)`, as it was put
-//! into a kernel in 2018, makes a call of every larger size, also where the compiler would have written it in place.
+//! Measures the cost of a hard-coded limit: `if (__builtin_constant_p(n) && n <= 64) builtin(...) else
+//! function(...)`, added to a kernel in 2018, calls the function for every larger size, even where the
+//! compiler would have inlined it.
 //!
-//! For every size above the limit that a compiler of C writes in place under its plain flags, a shared object gets a loop
-//! with the code in place, one with the call, and the call again for the noise floor; worker processes time them in
-//! rounds. That each loop holds what its name says is read from its machine code first.
+//! For each size above the limit that a C compiler inlines under its plain flags, a shared object gets three
+//! loops: one with the inlined code, one with the call, and the call again for the noise floor. Worker
+//! processes time them in rounds, after their machine code was checked to be what their names say.
 
 use super::bounded;
 use super::compilers::Compiler;
-use super::object_code::{self, How};
+use super::object_code::{self, Lowering};
 use super::probes::{C_DECLARATIONS, Function, LARGEST_BYTES, Language, c_call};
 use carryline_engine::protocol::LoopsAnswer;
 use carryline_engine::supervise::{End, Supervisor};
@@ -19,42 +20,42 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The limit of the change that this tests.
+/// The limit of that change.
 pub const USUAL_LIMIT_BYTES: u32 = 64;
-/// Worker processes, each with its own layout.
+/// Number of worker processes, each with its own memory layout.
 const REPLICATES: u32 = 5;
 
-/// How the loops are timed.
+/// Lowering the loops are timed.
 pub struct Timing<'a> {
-    /// How workers are started.
+    /// Starts workers.
     pub supervisor: &'a Supervisor,
-    /// The flags that loops are compiled under.
+    /// The flags that the loops are compiled with.
     pub flags: &'a str,
-    /// Time for all of one compiler's loops.
+    /// Time for all loops of a compiler.
     pub budget: Duration,
-    /// How long the compiler may take.
+    /// Time limit of a compilation.
     pub patience: Duration,
-    /// The logical CPU to stay on.
+    /// The logical CPU to measure on.
     pub cpu: Option<usize>,
-    /// Decides order and offsets.
+    /// Determines order and offsets.
     pub seed: u64,
     /// A folder for sources and objects.
     pub folder: &'a Path,
     /// True once the user has interrupted.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Told what is going on.
+    /// Receives progress messages.
     pub progress: &'a dyn Fn(&str),
 }
 
-/// A function's loops, and its row as far as it is known before the timing.
+/// A function's loops, with its row except for the timings.
 struct Part {
     function: Function,
     row: LimitRow,
-    sizes: Vec<(u32, How)>,
+    sizes: Vec<(u32, Lowering)>,
 }
 
-/// What the limit costs this compiler's users, function by function. Nothing for a compiler of another language or one
-/// that gave no answer.
+/// The cost of the limit for users of this compiler, by function. Empty if the compiler is not a C compiler
+/// or did not compile the probes.
 pub fn cost(compiler: &Compiler, rows: &[InliningRow], limit: u32, timing: &Timing<'_>) -> Vec<LimitRow> {
     let mut parts = parts(compiler, rows, timing.flags, limit);
     if parts.iter().all(|part| part.sizes.is_empty()) {
@@ -69,7 +70,7 @@ pub fn cost(compiler: &Compiler, rows: &[InliningRow], limit: u32, timing: &Timi
     parts.into_iter().map(|part| part.row).collect()
 }
 
-/// The builtins under these flags, with what is to be timed of them.
+/// The builtins compiled with these flags, with the sizes to time.
 fn parts(compiler: &Compiler, rows: &[InliningRow], flags: &str, limit: u32) -> Vec<Part> {
     if compiler.language != Language::C {
         return Vec::new();
@@ -80,11 +81,11 @@ fn parts(compiler: &Compiler, rows: &[InliningRow], flags: &str, limit: u32) -> 
         let row =
             rows.iter().find(|row| row.flags == flags && row.function.as_deref() == Some(function.name));
         let (true, Some(row)) = (wanted, row.filter(|row| row.status == "ok")) else { continue };
-        let sizes: Vec<(u32, How)> = (limit + 1..=LARGEST_BYTES)
+        let sizes: Vec<(u32, Lowering)> = (limit + 1..=LARGEST_BYTES)
             .filter_map(|size| match () {
-                () if contains(&row.rep_ranges, size) => Some((size, How::Rep)),
-                () if contains(&row.loop_ranges, size) => Some((size, How::Loop)),
-                () if contains(&row.inlined_ranges, size) => Some((size, How::Inlined)),
+                () if contains(&row.rep_ranges, size) => Some((size, Lowering::Rep)),
+                () if contains(&row.loop_ranges, size) => Some((size, Lowering::Loop)),
+                () if contains(&row.inlined_ranges, size) => Some((size, Lowering::Inlined)),
                 () => None,
             })
             .collect();
@@ -111,7 +112,7 @@ fn contains(ranges: &[SizeRange], size: u32) -> bool {
     ranges.iter().any(|(first, last)| (*first..=*last).contains(&size))
 }
 
-/// The three loops of a size: in place, the call, the call again.
+/// The names of a size's three loops: inlined, the call, the call again.
 fn loops(function: &Function, size: u32) -> [String; 3] {
     ["in_place", "call", "call_again"].map(|kind| format!("loop_{kind}_{}_{size}", function.name))
 }
@@ -121,7 +122,7 @@ fn source(parts: &[Part]) -> String {
     for part in parts {
         for (size, _) in &part.sizes {
             let in_place = c_call(&part.function, *size);
-            // Compiled with -fno-builtin, the name without the prefix is a call whatever the size.
+            // With -fno-builtin, the name without the prefix is always a call.
             let call = in_place.trim_start_matches("__builtin_");
             for (name, body) in loops(&part.function, *size).iter().zip([in_place.as_str(), call, call]) {
                 text.push_str(&format!(
@@ -134,7 +135,7 @@ fn source(parts: &[Part]) -> String {
     text
 }
 
-/// Compiles the loops into a shared object and reads from it that they are what they are called.
+/// Compiles the loops into a shared object and checks their machine code.
 fn compile(compiler: &Compiler, parts: &[Part], timing: &Timing<'_>) -> Result<PathBuf, String> {
     (timing.progress)(&format!("compiling loops with {}", compiler.name));
     let scratch = tempfile::tempdir_in(timing.folder).map_err(|error| error.to_string())?.keep();
@@ -150,9 +151,9 @@ fn compile(compiler: &Compiler, parts: &[Part], timing: &Timing<'_>) -> Result<P
     for part in parts {
         for (size, how) in &part.sizes {
             let [in_place, call, again] = loops(&part.function, *size);
-            // The loop around it jumps back in any case.
-            let wanted = (*how).max(How::Loop);
-            for (name, wanted) in [(in_place, wanted), (call, How::Call), (again, How::Call)] {
+            // The surrounding loop always jumps back.
+            let wanted = (*how).max(Lowering::Loop);
+            for (name, wanted) in [(in_place, wanted), (call, Lowering::Call), (again, Lowering::Call)] {
                 match found.get(&name) {
                     Some(found) if *found == wanted => {}
                     found => return Err(format!("'{name}' was compiled as {found:?}, not as {wanted:?}")),
@@ -163,7 +164,7 @@ fn compile(compiler: &Compiler, parts: &[Part], timing: &Timing<'_>) -> Result<P
     Ok(so)
 }
 
-/// Rounds of one comparison: by replicate, then round, then member.
+/// Times of one comparison: by replicate, then round, then member.
 type Rounds = Vec<Vec<Vec<f64>>>;
 
 fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), String> {
@@ -232,8 +233,8 @@ fn time(file: &Path, parts: &mut [Part], timing: &Timing<'_>) -> Result<(), Stri
     Ok(())
 }
 
-/// The verdict on one size.
-fn judge(size: u32, how: How, rounds: &Rounds, seed: u64) -> Option<LimitSize> {
+/// Compares the call of one size with the inlined code.
+fn judge(size: u32, how: Lowering, rounds: &Rounds, seed: u64) -> Option<LimitSize> {
     let member = |index: usize| -> Vec<Vec<f64>> {
         let of_round = |round: &Vec<f64>| round.get(index).copied().unwrap_or(f64::NAN);
         rounds.iter().map(|replicate| replicate.iter().map(of_round).collect()).collect()
@@ -248,7 +249,7 @@ fn judge(size: u32, how: How, rounds: &Rounds, seed: u64) -> Option<LimitSize> {
     };
     Some(LimitSize {
         size,
-        how: if how == How::Rep { "rep" } else { "inlined" }.to_owned(),
+        how: if how == Lowering::Rep { "rep" } else { "inlined" }.to_owned(),
         inlined_ticks: statistics::estimate(&in_place, seed)?.median,
         call_ticks: statistics::estimate(&call, seed)?.median,
         ratio,
@@ -262,14 +263,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_by_hand() {
+    fn verdicts_of_constructed_rounds() {
         let rounds = |in_place: f64, call: f64| vec![vec![vec![in_place, call, call]; 10]; 5];
-        let verdict = |rounds: Rounds| judge(96, How::Inlined, &rounds, 1).expect("rounds").verdict;
+        let verdict = |rounds: Rounds| judge(96, Lowering::Inlined, &rounds, 1).expect("rounds").verdict;
         assert_eq!(verdict(rounds(4.0, 8.0)), "slower");
         assert_eq!(verdict(rounds(8.0, 4.0)), "faster");
         assert_eq!(verdict(rounds(8.0, 8.0)), "tie");
         let noisy = vec![vec![vec![4.0, 8.0, 20.0]; 10]; 5];
-        assert_eq!(verdict(noisy), "tie", "the call differs from itself by more");
-        assert!(judge(96, How::Rep, &vec![], 1).is_none());
+        assert_eq!(verdict(noisy), "tie", "the two calls differ by more");
+        assert!(judge(96, Lowering::Rep, &vec![], 1).is_none());
     }
 }

@@ -1,11 +1,12 @@
-//! Where compilers write a copy or a fill of constant size in place, read from the code that they make.
+//! Finds the constant sizes at which compilers inline copies and fills, from the machine code that they
+//! generate.
 //!
-//! **Path**: [`compilers`] (which are there) -> [`probes`] (what each is asked, under which flags) -> [`bounded`] (asking
-//! it) -> [`object_code`] (what the answer is) -> [`rows`] -> [`limit`] (what a hard-coded limit on the size costs, timed).
-//! A compiler is run once for each set of flags, with every function and every size in one file, and not at all where
-//! [`cache`] knows the answer.
+//! **Path**: [`compilers`] (which exist) -> [`probes`] (sources and sets of flags) -> [`bounded`] (runs the
+//! compiler) -> [`object_code`] (classifies the machine code) -> [`rows`] -> [`limit`] (times the cost of a
+//! hard-coded limit on the size). A compiler runs once for each set of flags, with every function and size in
+//! one file, and not at all if the result is in the [`cache`].
 //!
-//! When not to use it: for sizes that are not constants, which always become a call or a loop.
+//! Sizes that are not constants always become a call or a loop, so there is nothing to find.
 
 pub mod cache;
 pub mod compilers;
@@ -18,4 +19,4 @@ mod rows;
 mod survey;
 
 pub use probes::Language;
-pub use survey::{Question, survey};
+pub use survey::{Settings, survey};

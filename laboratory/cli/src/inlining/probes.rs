@@ -1,26 +1,26 @@
-//! What compilers are asked: one file with a function for every routine and every constant size, and the sets of flags
-//! that it is compiled under.
+//! The probes: a source file with a function for every routine and constant size, and the sets of flags to
+//! compile it with.
 //!
-//! The source declares what it calls by itself and needs no header, so a 32-bit object can be had where the 32-bit
-//! headers are not installed. The pointers say nothing about alignment.
+//! The source declares the functions that it calls and needs no header, so a 32-bit object can be compiled
+//! without 32-bit headers. The pointers' alignment is unknown to the compiler.
 
 use std::fmt::Write;
 
 /// The largest constant size.
 pub const LARGEST_BYTES: u32 = 512;
-/// To be raised with any change to the sources, the flags or the way objects are read: older answers are forgotten.
+/// Increase with any change to the sources, the flags or the classification; invalidates the cache.
 pub const VERSION: u32 = 1;
 
-/// What a compiler compiles.
+/// A language that probes are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
-    /// C, by a command that understands the flags of gcc.
+    /// C, for compilers that accept gcc's flags.
     C,
     /// Rust.
     Rust,
 }
 
-/// A way to write the copy or the fill down.
+/// A function or builtin that copies or fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Its name in the language.
@@ -39,7 +39,7 @@ const C: [Function; 8] = [
     Function { name: BUILTIN_BCOPY, arguments: "from, to, " },
 ];
 
-/// The one that a compiler may know by name and still not be able to compile.
+/// Some compilers know this builtin by name but cannot compile it.
 pub const BUILTIN_BCOPY: &str = "__builtin_bcopy";
 
 const RUST: [Function; 3] = [
@@ -71,7 +71,7 @@ const RUST_FLAGS: [&str; 6] = [
 ];
 
 impl Language {
-    /// The routines requested.
+    /// The functions to probe.
     pub const fn functions(self) -> &'static [Function] {
         match self {
             Language::C => &C,
@@ -87,7 +87,7 @@ impl Language {
         }
     }
 
-    /// What source files are called.
+    /// The name of the source file.
     pub const fn file_name(self) -> &'static str {
         match self {
             Language::C => "probe.c",
@@ -95,7 +95,7 @@ impl Language {
         }
     }
 
-    /// What has to be said beside a set of flags to get an object and no remarks.
+    /// Flags in addition to a set, to get an object without warnings.
     pub const fn object_flags(self) -> &'static [&'static str] {
         match self {
             Language::C => &["-w", "-c"],
@@ -105,7 +105,7 @@ impl Language {
         }
     }
 
-    /// The source for these functions.
+    /// The source that probes these functions.
     pub fn source(self, functions: &[Function]) -> String {
         match self {
             Language::C => c_source(functions),
@@ -114,14 +114,14 @@ impl Language {
     }
 }
 
-/// The name of the function's symbol for a size.
+/// The symbol of a function's probe for a size.
 pub fn symbol(function: &Function, size: u32) -> String {
     let plain: String =
         function.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     format!("probe_{plain}_{size}")
 }
 
-/// Declarations of the routines, as the C standard and POSIX have them.
+/// Declarations of the functions, as in the C standard and POSIX.
 pub const C_DECLARATIONS: &str = "\
 typedef __SIZE_TYPE__ size_t;
 void *memmove(void *, const void *, size_t);
@@ -130,7 +130,7 @@ void *memset(void *, int, size_t);
 void bcopy(const void *, void *, size_t);
 ";
 
-/// A call of the function in C.
+/// A call of a function in C.
 pub fn c_call(function: &Function, size: u32) -> String {
     format!("{}({}{size})", function.name, function.arguments)
 }
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_size_of_every_function_has_its_own_symbol() {
+    fn every_function_and_size_has_its_own_symbol() {
         for language in [Language::C, Language::Rust] {
             let source = language.source(language.functions());
             let mut names: Vec<String> =
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plain_set_comes_first() {
+    fn plain_flags_come_first() {
         assert_eq!(Language::C.flag_sets()[0], "-O2");
         assert_eq!(Language::Rust.flag_sets()[0], "-C opt-level=2");
     }

@@ -1,33 +1,33 @@
-//! From how every size of a function was compiled to the row that says so.
+//! Builds a row from a function's classification at every size.
 
 use super::compilers::Compiler;
-use super::object_code::How;
+use super::object_code::Lowering;
 use super::probes::{Function, LARGEST_BYTES, symbol};
 use carryline_report::inlining::{InliningRow, ranges};
 use std::collections::BTreeMap;
 
-/// The rows of one compiler under one set of flags, function by function.
+/// The rows of a compiler under one set of flags, one per function.
 pub fn of_object(
     compiler: &Compiler,
     flags: &str,
     functions: &[Function],
-    found: &BTreeMap<String, How>,
+    found: &BTreeMap<String, Lowering>,
 ) -> Vec<InliningRow> {
     let row = |function: &Function| {
-        let by_size: Option<Vec<How>> =
+        let by_size: Option<Vec<Lowering>> =
             (1..=LARGEST_BYTES).map(|size| found.get(&symbol(function, size)).copied()).collect();
         match by_size {
             Some(by_size) => InliningRow { function: Some(function.name.to_owned()), ..of_sizes(&by_size) },
             None => InliningRow {
                 function: Some(function.name.to_owned()),
-                ..failure("the object lacks some of its source's functions")
+                ..failure("the object lacks some of the source's functions")
             },
         }
     };
     functions.iter().map(|function| named(compiler, flags, row(function))).collect()
 }
 
-/// The one row of a compiler that gave no answer under a set of flags.
+/// The row of a compiler that failed under a set of flags.
 pub fn of_failure(compiler: &Compiler, flags: &str, reason: &str) -> InliningRow {
     named(compiler, flags, failure(reason))
 }
@@ -46,12 +46,12 @@ fn named(compiler: &Compiler, flags: &str, row: InliningRow) -> InliningRow {
     }
 }
 
-/// The ranges of sizes from 1 on.
-fn of_sizes(by_size: &[How]) -> InliningRow {
-    let those = |wanted: &dyn Fn(How) -> bool| {
+/// The ranges of sizes, starting from 1.
+fn of_sizes(by_size: &[Lowering]) -> InliningRow {
+    let those = |wanted: &dyn Fn(Lowering) -> bool| {
         ranges((1..).zip(by_size).filter(|(_, how)| wanted(**how)).map(|(size, _)| size))
     };
-    let in_place = |how| matches!(how, How::Inlined | How::Loop);
+    let in_place = |how| matches!(how, Lowering::Inlined | Lowering::Loop);
     let inlined_ranges = those(&in_place);
     let largest = inlined_ranges.last().map(|(_, last)| *last);
     let below = &by_size[..largest.unwrap_or(0) as usize];
@@ -60,9 +60,9 @@ fn of_sizes(by_size: &[How]) -> InliningRow {
         largest_inlined: largest,
         gap_ranges: ranges(gaps),
         inlined_ranges,
-        loop_ranges: those(&|how| how == How::Loop),
-        rep_ranges: those(&|how| how == How::Rep),
-        call_ranges: those(&|how| how == How::Call),
+        loop_ranges: those(&|how| how == Lowering::Loop),
+        rep_ranges: those(&|how| how == Lowering::Rep),
+        call_ranges: those(&|how| how == Lowering::Call),
         status: "ok".to_owned(),
         reason: None,
         ..InliningRow::default()
@@ -79,8 +79,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_gaps_and_the_largest_by_hand() {
-        use How::{Call, Inlined, Loop, Rep};
+    fn ranges_gaps_and_the_largest_size() {
+        use Lowering::{Call, Inlined, Loop, Rep};
         let row = of_sizes(&[Inlined, Inlined, Call, Loop, Loop, Rep, Call]);
         assert_eq!(row.inlined_ranges, [(1, 2), (4, 5)]);
         assert_eq!(row.loop_ranges, [(4, 5)]);

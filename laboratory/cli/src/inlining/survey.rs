@@ -1,8 +1,8 @@
-//! Asking every compiler, under every set of flags, what it makes of the probes.
+//! Compiles the probes with every compiler under every set of flags.
 
-use super::bounded::{self, NoResult};
-use super::cache::{Cache, Known};
-use super::compilers::{Candidate, Compiler, without_twins};
+use super::bounded::{self, RunError};
+use super::cache::{Cache, Entry};
+use super::compilers::{Candidate, Compiler, without_duplicates};
 use super::object_code;
 use super::probes::{BUILTIN_BCOPY, Function, Language};
 use super::rows;
@@ -13,34 +13,35 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What is asked.
-pub struct Question<'a> {
+/// What to survey, and how.
+pub struct Settings<'a> {
+    /// The compilers.
     /// Whom.
     pub candidates: &'a [Candidate],
-    /// Under which flags, instead of the usual sets.
+    /// Flags that replace the usual sets; none for the usual sets.
     pub flags: &'a [String],
-    /// How long a compiler may take for one file.
+    /// Time limit of a compilation.
     pub patience: Duration,
-    /// What is known already.
+    /// Results of earlier surveys.
     pub cache: &'a Cache,
-    /// True if what is known is not to be believed.
+    /// True to ignore cached results.
     pub refresh: bool,
     /// A folder for sources and objects.
     pub folder: &'a Path,
     /// True once the user has interrupted.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Told what is going on: a step and how many of how many are done.
+    /// Receives progress: the step, the number done and the total.
     pub progress: &'a (dyn Fn(&str, usize, usize) + Sync),
 }
 
-/// A compiler, and what it makes of the probes.
-pub struct Answer {
-    /// Which one.
+/// The results of a compiler.
+pub struct Surveyed {
+    /// The compiler.
     pub compiler: Compiler,
-    /// Flags by flags, function by function.
+    /// Its rows, by flags, then by function.
     pub rows: Vec<InliningRow>,
-    /// What is known of it, to be kept.
-    pub known: Known,
+    /// Its cache entry, to be stored.
+    pub entry: Entry,
 }
 
 /// One run of a compiler.
@@ -49,7 +50,7 @@ struct Task {
     flags: String,
 }
 
-impl Question<'_> {
+impl Settings<'_> {
     /// The sets of flags for a compiler, the plain one first.
     pub fn flag_sets(&self, compiler: &Compiler) -> Vec<String> {
         match self.flags {
@@ -59,64 +60,64 @@ impl Question<'_> {
     }
 }
 
-/// Asks them all. Beside the answers, the rows of those that do not even say who they are.
-pub fn survey(question: &Question<'_>) -> (Vec<Answer>, Vec<InliningRow>) {
-    let (stop, candidates) = (question.stop, question.candidates);
-    (question.progress)("querying compiler versions", 0, candidates.len());
+/// Surveys all compilers; also returns the rows of those that do not report a version.
+pub fn survey(settings: &Settings<'_>) -> (Vec<Surveyed>, Vec<InliningRow>) {
+    let (stop, candidates) = (settings.stop, settings.candidates);
+    (settings.progress)("querying compiler versions", 0, candidates.len());
     carryline_engine::parallel::prepare();
-    let asked = candidates.par_iter().enumerate().map(|(index, candidate)| {
-        let folder = question.folder.join(format!("version-{index}"));
-        candidate.ask(&folder, question.patience, stop)
+    let identified = candidates.par_iter().enumerate().map(|(index, candidate)| {
+        let folder = settings.folder.join(format!("version-{index}"));
+        candidate.identify(&folder, settings.patience, stop)
     });
-    let asked: Vec<_> = asked.collect();
+    let identified: Vec<_> = identified.collect();
     let mut compilers = Vec::new();
     let mut silent = Vec::new();
-    for (candidate, answer) in candidates.iter().zip(asked) {
-        match answer {
+    for (candidate, result) in candidates.iter().zip(identified) {
+        match result {
             Ok(compiler) => compilers.push(compiler),
             Err(reason) => {
-                let reason = format!("does not say its version: {reason}");
-                let nobody = Compiler {
+                let reason = format!("does not report its version: {reason}");
+                let unknown = Compiler {
                     name: candidate.name.clone(),
                     path: candidate.path.clone(),
                     language: candidate.language,
                     version: "unknown".to_owned(),
                     identity: String::new(),
                 };
-                silent.push(rows::of_failure(&nobody, &question.flag_sets(&nobody)[0], &reason));
+                silent.push(rows::of_failure(&unknown, &settings.flag_sets(&unknown)[0], &reason));
             }
         }
     }
-    let compilers = without_twins(compilers);
-    (compile_all(question, compilers), silent)
+    let compilers = without_duplicates(compilers);
+    (compile_all(settings, compilers), silent)
 }
 
-fn compile_all(question: &Question<'_>, compilers: Vec<Compiler>) -> Vec<Answer> {
-    let mut known: Vec<Known> = compilers.iter().map(|compiler| question.cache.look_up(compiler)).collect();
-    if question.refresh {
-        for known in &mut known {
-            known.rows.clear();
-            known.limits.clear();
+fn compile_all(settings: &Settings<'_>, compilers: Vec<Compiler>) -> Vec<Surveyed> {
+    let mut entries: Vec<Entry> = compilers.iter().map(|compiler| settings.cache.look_up(compiler)).collect();
+    if settings.refresh {
+        for entry in &mut entries {
+            entry.rows.clear();
+            entry.limits.clear();
         }
     }
     let mut tasks: Vec<Task> = Vec::new();
-    for (compiler, known) in known.iter().enumerate() {
-        let flag_sets = question.flag_sets(&compilers[compiler]).into_iter();
-        let unknown = flag_sets.filter(|flags| !known.rows.contains_key(flags));
-        tasks.extend(unknown.map(|flags| Task { compiler, flags }));
+    for (compiler, entry) in entries.iter().enumerate() {
+        let flag_sets = settings.flag_sets(&compilers[compiler]).into_iter();
+        let missing = flag_sets.filter(|flags| !entry.rows.contains_key(flags));
+        tasks.extend(missing.map(|flags| Task { compiler, flags }));
     }
     let hung: Vec<AtomicBool> = compilers.iter().map(|_| AtomicBool::new(false)).collect();
     let begun = AtomicUsize::new(0);
     let results = tasks.par_iter().enumerate().map(|(index, task)| {
         let compiler = &compilers[task.compiler];
         if hung[task.compiler].load(Ordering::Relaxed) {
-            return Err("not tried: it did not end with other flags".to_owned());
+            return Err("not tried: it hung with other flags".to_owned());
         }
         let step = format!("compiling probes: {} {}", compiler.name, task.flags);
-        (question.progress)(&step, begun.fetch_add(1, Ordering::Relaxed), tasks.len());
-        let scratch = question.folder.join(format!("probe-{index}"));
-        let compiled = compile(compiler, &task.flags, &scratch, question);
-        if matches!(compiled, Err(NoResult::TimedOut(_))) {
+        (settings.progress)(&step, begun.fetch_add(1, Ordering::Relaxed), tasks.len());
+        let scratch = settings.folder.join(format!("probe-{index}"));
+        let compiled = compile(compiler, &task.flags, &scratch, settings);
+        if matches!(compiled, Err(RunError::TimedOut(_))) {
             hung[task.compiler].store(true, Ordering::Relaxed);
         }
         compiled.map_err(|reason| reason.to_string())
@@ -126,51 +127,51 @@ fn compile_all(question: &Question<'_>, compilers: Vec<Compiler>) -> Vec<Answer>
     for (task, result) in tasks.iter().zip(results) {
         match result {
             Ok(rows) => {
-                known[task.compiler].rows.insert(task.flags.clone(), rows);
+                entries[task.compiler].rows.insert(task.flags.clone(), rows);
             }
             Err(reason) => {
                 failed[task.compiler].push(rows::of_failure(&compilers[task.compiler], &task.flags, &reason));
             }
         }
     }
-    let answers = compilers.into_iter().zip(known).zip(failed);
-    answers.map(|((compiler, known), failed)| answer(question, compiler, known, &failed)).collect()
+    let results = compilers.into_iter().zip(entries).zip(failed);
+    results.map(|((compiler, entry), failed)| surveyed(settings, compiler, entry, &failed)).collect()
 }
 
-/// Puts rows that are known and rows that failed into the order of the flags.
-fn answer(question: &Question<'_>, compiler: Compiler, known: Known, failed: &[InliningRow]) -> Answer {
+/// Orders a compiler's rows, compiled and failed, by flags.
+fn surveyed(settings: &Settings<'_>, compiler: Compiler, entry: Entry, failed: &[InliningRow]) -> Surveyed {
     let mut rows = Vec::new();
-    for flags in question.flag_sets(&compiler) {
-        rows.extend(known.rows.get(&flags).into_iter().flatten().cloned());
+    for flags in settings.flag_sets(&compiler) {
+        rows.extend(entry.rows.get(&flags).into_iter().flatten().cloned());
         rows.extend(failed.iter().filter(|row| row.flags == flags).cloned());
     }
-    // What is known may have been asked under another name.
+    // The entry may have been stored under another name of the compiler.
     rows.iter_mut().for_each(|row| row.compiler.clone_from(&compiler.name));
-    Answer { compiler, rows, known }
+    Surveyed { compiler, rows, entry }
 }
 
-/// Compiles the probes under a set of flags and reads the object. A compiler that trips over the one builtin that some
-/// know by name alone is asked again without it.
+/// Compiles the probes with a set of flags and classifies the object. If that fails, tries again without
+/// [`BUILTIN_BCOPY`].
 fn compile(
     compiler: &Compiler,
     flags: &str,
     scratch: &Path,
-    question: &Question<'_>,
-) -> Result<Vec<InliningRow>, NoResult> {
+    settings: &Settings<'_>,
+) -> Result<Vec<InliningRow>, RunError> {
     let functions = compiler.language.functions();
-    let reason = match attempt(compiler, flags, functions, scratch, question) {
-        Err(NoResult::Failed(reason)) if compiler.language == Language::C => reason,
+    let reason = match attempt(compiler, flags, functions, scratch, settings) {
+        Err(RunError::Failed(reason)) if compiler.language == Language::C => reason,
         other => return other,
     };
     let others: Vec<Function> =
         functions.iter().copied().filter(|function| function.name != BUILTIN_BCOPY).collect();
-    match attempt(compiler, flags, &others, scratch, question) {
+    match attempt(compiler, flags, &others, scratch, settings) {
         Ok(mut rows) => {
             let reason = format!("does not compile: {reason}");
             rows.push(rows::of_missing(compiler, flags, BUILTIN_BCOPY, &reason));
             Ok(rows)
         }
-        Err(NoResult::Failed(_)) => Err(NoResult::Failed(reason)),
+        Err(RunError::Failed(_)) => Err(RunError::Failed(reason)),
         Err(other) => Err(other),
     }
 }
@@ -180,8 +181,8 @@ fn attempt(
     flags: &str,
     functions: &[Function],
     scratch: &Path,
-    question: &Question<'_>,
-) -> Result<Vec<InliningRow>, NoResult> {
+    settings: &Settings<'_>,
+) -> Result<Vec<InliningRow>, RunError> {
     std::fs::create_dir_all(scratch)?;
     let (source, object) = (compiler.language.file_name(), "probe.o");
     std::fs::write(scratch.join(source), compiler.language.source(functions))?;
@@ -189,14 +190,14 @@ fn attempt(
     command.current_dir(scratch);
     command.args(flags.split_whitespace()).args(compiler.language.object_flags());
     command.args(["-o", object, source]);
-    bounded::run(&mut command, question.patience, &scratch.join("run"), question.stop)?;
+    bounded::run(&mut command, settings.patience, &scratch.join("run"), settings.stop)?;
     let bytes = match std::fs::read(scratch.join(object)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(NoResult::Failed("it succeeds but writes no object".to_owned()));
+            return Err(RunError::Failed("it succeeded but wrote no object".to_owned()));
         }
         Err(error) => return Err(error.into()),
     };
-    let found = object_code::read(&bytes, "probe_").map_err(|error| NoResult::Failed(error.to_string()))?;
+    let found = object_code::read(&bytes, "probe_").map_err(|error| RunError::Failed(error.to_string()))?;
     Ok(rows::of_object(compiler, flags, functions, &found))
 }

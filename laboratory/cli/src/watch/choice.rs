@@ -1,4 +1,4 @@
-//! What is watched: the family, size, addresses and cache state that keys go through, and the situations that they make.
+//! The choices of the live screen (family, size, addresses, cache state) and the situations that they select.
 
 use carryline_conditions::sizes::{SizeError, Sizes};
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets};
@@ -7,10 +7,10 @@ use carryline_engine::standard;
 use carryline_results::gather::Situation;
 use carryline_variants::Family;
 
-/// Sizes that keys go through, beside those of the command line.
+/// The sizes to step through, in addition to those of the command line.
 const SIZES: &str = "40,64,256,576,1500,4K,9000,64K,1M,fleet:memcpy-A";
 
-/// A list of which one entry is chosen.
+/// A list with one chosen entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ladder<T> {
     entries: Vec<T>,
@@ -18,9 +18,9 @@ pub struct Ladder<T> {
 }
 
 impl<T: Clone + PartialEq> Ladder<T> {
-    /// Those requested, then the usual ones; the first is chosen. `None` if there is none.
-    pub fn new(asked: Vec<T>, usual: Vec<T>) -> Option<Ladder<T>> {
-        let mut entries = asked;
+    /// The requested entries, then the usual ones; the first is chosen. `None` if there are none.
+    pub fn new(requested: Vec<T>, usual: Vec<T>) -> Option<Ladder<T>> {
+        let mut entries = requested;
         for entry in usual {
             if !entries.contains(&entry) {
                 entries.push(entry);
@@ -34,7 +34,7 @@ impl<T: Clone + PartialEq> Ladder<T> {
         &self.entries[self.at]
     }
 
-    /// Chooses another, wrapping around; false if there is no other.
+    /// Moves the choice, wrapping around; false if it is still the same.
     pub fn step(&mut self, by: isize) -> bool {
         let before = self.at;
         self.at = (self.at as isize + by).rem_euclid(self.entries.len() as isize) as usize;
@@ -42,20 +42,20 @@ impl<T: Clone + PartialEq> Ladder<T> {
     }
 }
 
-/// What keys choose.
+/// The choices that keys change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The families to choose from.
     pub family: Ladder<Family>,
     /// Sizes of the calls.
     pub size: Ladder<Sizes>,
-    /// Where buffers begin: a column for each.
+    /// Offsets of the buffers, a column for each.
     pub offsets: Ladder<Vec<Offsets>>,
     /// State of the caches.
     pub cache: Ladder<Cache>,
 }
 
-/// Pairs of addresses: even and odd, both again within a line, at a line's end, and drawn for every call.
+/// Pairs of offsets: even and odd, the same within a line, at a line's end, and random.
 pub fn usual_offsets() -> Vec<Vec<Offsets>> {
     let at = |offset| Offsets::Fixed { dst: offset, src: offset };
     vec![vec![at(0), at(1)], vec![at(6), at(13)], vec![at(62), at(63)], vec![Offsets::Random, Offsets::Alias]]
@@ -71,12 +71,12 @@ pub fn usual_caches() -> Vec<Cache> {
     caches
 }
 
-/// The sizes that keys go through.
+/// The sizes to step through by default.
 pub fn usual_sizes() -> Result<Vec<Sizes>, SizeError> {
     Sizes::parse_list(SIZES)
 }
 
-/// How calls may follow each other on the screen of a family.
+/// The dependences that a family's screen shows.
 fn dependences(family: Family) -> &'static [Dependence] {
     match family {
         Family::Checksum | Family::CopyChecksum => &Dependence::ALL,
@@ -85,7 +85,7 @@ fn dependences(family: Family) -> &'static [Dependence] {
 }
 
 impl Choice {
-    /// The situations of the screen, its columns from left to right; and why those that are not there cannot be.
+    /// The situations of the screen, one per column from left to right, and the reasons for omitted ones.
     pub fn situations(
         &self,
         subjects: &dyn Fn(Family) -> (Vec<String>, Option<usize>),
@@ -111,7 +111,7 @@ impl Choice {
         (made, refused)
     }
 
-    /// The command line that measures what is watched.
+    /// The command line that measures the same situations.
     pub fn command(&self, variants: &[String], plugins: &[String]) -> Vec<String> {
         let family = *self.family.get();
         let join = |words: Vec<String>| words.join(",");
@@ -195,7 +195,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_comes_first_and_once() {
+    fn requested_entries_come_first_and_only_once() {
         let mut ladder = Ladder::new(vec![3], vec![1, 2, 3]).expect("entries");
         assert_eq!((*ladder.get(), ladder.step(-1), *ladder.get()), (3, true, 2));
         assert!(ladder.step(1) && *ladder.get() == 3);

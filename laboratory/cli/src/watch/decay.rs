@@ -1,27 +1,28 @@
-//! Estimates that forget: what came a half-life ago counts half of what comes now.
+//! Decayed estimates: a sample loses half its weight with every half-life.
 //!
-//! Rounds are gathered until the screen is next redrawn, and their median becomes one point. The estimate is the weighted
-//! median of the points, each with the weight 2^(-age / half-life): unlike a decayed mean, it does not jump when a
-//! neighbour takes the machine for a moment, and still follows a change that lasts.
+//! The median of the rounds between two redraws is one point. The estimate is the weighted median of the
+//! points, each with the weight 2^(-age / half-life). Unlike a decayed mean, it ignores short disturbances by
+//! other processes, but follows lasting changes.
 //!
-//! When not to use it: for a result. It has no interval; what is saved is worked out from all rounds, as for every run.
+//! These estimates are for display only: they have no interval. The saved results are computed from all
+//! rounds, as for every run.
 
 use carryline_statistics as statistics;
 use std::collections::VecDeque;
 
-/// Points older than this many half-lives weigh less than a thousandth, and are dropped.
-const FORGOTTEN: f64 = 10.0;
+/// Points older than this many half-lives have less than a thousandth of the weight and are dropped.
+const MOST_HALF_LIVES: f64 = 10.0;
 
-/// The median of the rounds that came since the point before.
+/// The median of the rounds since the previous point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When, in seconds of the screen's clock.
+    /// Its time, in seconds of the screen's clock.
     pub at_s: f64,
-    /// What.
+    /// The median.
     pub value: f64,
 }
 
-/// The weighted median, where a point's weight halves with every half-life of its age. `None` without a point.
+/// The weighted median of points whose weight halves with every half-life; `None` without a point.
 pub fn median(points: impl IntoIterator<Item = Point>, now_s: f64, half_life_s: f64) -> Option<f64> {
     let mut weighted: Vec<(f64, f64)> = points
         .into_iter()
@@ -44,31 +45,31 @@ pub fn median(points: impl IntoIterator<Item = Point>, now_s: f64, half_life_s: 
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     points: VecDeque<Point>,
-    /// Since the last point.
+    /// Samples since the last point.
     pending: Vec<f64>,
 }
 
 impl Series {
-    /// Adds a round's sample; what is not a number is left out.
+    /// Adds the sample of a round; ignores non-finite values.
     pub fn add(&mut self, sample: f64) {
         if sample.is_finite() {
             self.pending.push(sample);
         }
     }
 
-    /// Makes what came since the last time one point, and forgets what is too old.
+    /// Turns the samples since the last point into a new point, and drops old points.
     pub fn settle(&mut self, now_s: f64, half_life_s: f64) {
         if let Some(value) = statistics::median(&self.pending) {
             self.points.push_back(Point { at_s: now_s, value });
             self.pending.clear();
-            // Measured from the newest point, so that a pause forgets nothing.
-            while self.points.front().is_some_and(|old| now_s - old.at_s > FORGOTTEN * half_life_s) {
+            // Measured from the newest point, so that a pause drops none.
+            while self.points.front().is_some_and(|old| now_s - old.at_s > MOST_HALF_LIVES * half_life_s) {
                 self.points.pop_front();
             }
         }
     }
 
-    /// The last so many points' values, the oldest first.
+    /// The values of the last `most` points, oldest first.
     pub fn recent(&self, most: usize) -> Vec<f64> {
         let skipped = self.points.len().saturating_sub(most);
         self.points.iter().skip(skipped).map(|point| point.value).collect()
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn of_points_of_one_age_it_is_the_plain_median() {
+    fn points_of_one_age_have_the_plain_median() {
         assert_eq!(median(points(&[(0.0, 3.0), (0.0, 1.0), (0.0, 2.0)]), 50.0, 5.0), Some(2.0));
         assert_eq!(median(points(&[]), 0.0, 5.0), None);
         assert_eq!(median(points(&[(0.0, f64::NAN)]), 0.0, 5.0), None);
@@ -104,17 +105,17 @@ mod tests {
 
     #[test]
     fn a_half_life_halves_the_weight() {
-        // Weights 1/2, 1/4 and 1 at 10, 20 and 30: half of 1.75 is reached at 30 alone.
+        // Weights 1/2, 1/4 and 1 at 10, 20 and 30: only 30 reaches half of 1.75.
         let three = points(&[(5.0, 10.0), (0.0, 20.0), (10.0, 30.0)]);
         assert_eq!(median(three.clone(), 10.0, 5.0), Some(30.0));
-        // With hardly any decay the weights are alike.
+        // With hardly any decay, the weights are equal.
         assert_eq!(median(three.clone(), 10.0, 1e6), Some(20.0));
-        // Ages alone matter, not the time: a pause changes nothing.
+        // Only differences in age matter, so a pause changes nothing.
         assert_eq!(median(three, 1000.0, 5.0), Some(30.0));
     }
 
     #[test]
-    fn one_outlier_moves_nothing_and_a_lasting_change_is_followed() {
+    fn an_outlier_is_ignored_and_a_lasting_change_followed() {
         let mut series = Series::default();
         for second in 0..20 {
             for _ in 0..3 {
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn recent_points_come_in_their_order() {
+    fn recent_points_are_in_order() {
         let mut series = Series::default();
         for second in 0..5 {
             series.add(f64::from(second));
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn old_points_are_dropped_and_pauses_drop_none() {
+    fn old_points_are_dropped_but_not_by_a_pause() {
         let mut series = Series::default();
         for second in 0..500 {
             series.add(1.0);
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_around_its_centre() {
+    fn spread_is_measured_from_the_centre() {
         let mut series = Series::default();
         for (second, ratio) in [1.01, 0.98, 0.96].into_iter().enumerate() {
             series.add(ratio);

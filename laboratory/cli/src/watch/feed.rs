@@ -1,8 +1,9 @@
-//! Where the figures come from: the engine, one replicate after the other until told to stop, its rounds sent as they come
-//! and kept in the store as those of every run.
+//! Measures for the screen: runs one replicate after the other until told to stop, sends each round as it
+//! arrives, and stores the rounds like those of every run.
 //!
-//! A replicate is a worker process that goes through all columns, or two (see [`carryline_engine::thresholds`]). A pause ends the one that is under way; its rounds
-//! count. What a worker is lost in takes no further part, as in every run, until the screen starts again.
+//! A replicate is one worker process that measures all columns, or two (see
+//! [`carryline_engine::thresholds`]). A pause ends the current replicate; its rounds still count. A subject
+//! that loses its worker is excluded, as in every run, until the screen restarts.
 
 use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;
@@ -23,99 +24,99 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// Time for the first replicate, so that there is soon something to see, and for each later one.
+/// Time of the first replicate, short so that figures appear soon, and of each later one.
 const FIRST: Duration = Duration::from_millis(2500);
 const LATER: Duration = Duration::from_secs(6);
-/// Replicates that are kept: enough for narrow intervals, and memory has an end.
+/// The number of replicates kept: enough for narrow intervals in limited memory.
 const KEPT: u32 = 64;
-/// How long to rest where a replicate gave nothing.
+/// How long to wait while paused; ten times as long after a replicate without rounds.
 const REST: Duration = Duration::from_millis(50);
 
-/// What the screen asks for meanwhile.
+/// Requests from the screen.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// To end.
+    /// Stop measuring.
     pub stop: AtomicBool,
-    /// To rest.
+    /// Pause.
     pub paused: AtomicBool,
-    /// The user stopped it before its time.
+    /// The user interrupted.
     pub interrupted: AtomicBool,
 }
 
 impl Control {
-    fn ends(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || interrupt::requested()
     }
 
-    fn rests(&self) -> bool {
+    fn is_paused(&self) -> bool {
         self.paused.load(Ordering::Relaxed)
     }
 }
 
-/// What is told.
+/// Messages to the screen.
 #[derive(Debug)]
 pub enum Event {
     /// A round of a column.
     Round(usize, Round),
-    /// A worker process has ended, having gone through all columns or not.
+    /// A worker process has ended.
     Replicate {
-        /// Column, place, and why there are no figures.
+        /// Column, place in the column, and reason of subjects without figures.
         lost: Vec<(usize, usize, String)>,
-        /// The units of a tick, where known.
+        /// The units of a tick, if known.
         factors: Factors,
-        /// Whether it went through all columns.
+        /// Whether it measured all columns.
         whole: bool,
     },
-    /// Something to know.
+    /// A remark for the user.
     Remark(String),
 }
 
 /// What to measure, and how.
 pub struct Feed<'a> {
-    /// The columns; replicates and budget are those of a run that makes it again.
+    /// The columns; replicates and budget are those of a run that repeats the measurement.
     pub plan: RunPlan,
-    /// The command line that makes such a run.
+    /// The command line of such a run.
     pub command: Vec<String>,
-    /// Who takes part, and how workers are started.
+    /// The subjects, and how to start workers.
     pub prepared: &'a Prepared,
     /// The machine.
     pub here: &'a Here,
-    /// Whether to keep the rounds.
+    /// Whether to store the rounds.
     pub save: bool,
-    /// Where.
+    /// The database; `None` for the default.
     pub db: Option<&'a Path>,
-    /// Doubts known before.
+    /// Warnings known before the measurement.
     pub warnings: Vec<Warning>,
-    /// Says what is being done.
+    /// Receives the current step.
     pub progress: &'a Progress,
 }
 
 impl Feed<'_> {
-    /// Measures until told to stop, and puts the run together; `None` where no round was made.
+    /// Measures until told to stop, and returns the run; `None` without a round.
     ///
     /// # Errors
-    /// When no worker can be started.
+    /// If no worker can be started.
     pub fn run(self, control: &Control, events: &Sender<Event>) -> Result<Option<Finished>, Failure> {
         let begin = Instant::now();
         let environment = serde_json::to_value(&self.here.environment)?;
         let mut keeper: Option<Keeper> = None;
         let mut total = Measurement::default();
         let mut proofs: Vec<Proof> = self.plan.subjects().into_iter().filter_map(unsupported).collect();
-        let stop = || control.ends() || control.rests();
-        // Nobody listens any more only when everything ends.
+        let stop = || control.is_stopped() || control.is_paused();
+        // The receiver is gone only at the end, when its messages no longer matter.
         let tell = |event| drop(events.send(event));
-        // Where the C library has two rows, a replicate is a process of each kind.
+        // If the C library has two rows, a replicate takes a process for each.
         let needs = Needs::of(&self.plan);
         let schedule =
             Schedule::of(&self.plan, &needs, |id| !proofs.iter().any(|proof| proof.subject == *id));
         let each = schedule.processes(1);
         let mut number = 0;
-        while !control.ends() {
-            if control.rests() {
+        while !control.is_stopped() {
+            if control.is_paused() {
                 std::thread::sleep(REST);
                 continue;
             }
-            self.progress.say("a worker starts and verifies");
+            self.progress.say("starting and verifying a worker");
             let plan = RunPlan {
                 replicates: 1,
                 most_replicates: 1,
@@ -124,7 +125,7 @@ impl Feed<'_> {
             };
             let kept = number < KEPT;
             let mut rounds = 0;
-            let ground = MeasureContext {
+            let context = MeasureContext {
                 supervisor: &self.prepared.supervisor,
                 caches: self.here.caches,
                 cpu: self.prepared.cpu,
@@ -133,7 +134,7 @@ impl Feed<'_> {
                 first_replicate: number * each,
                 stop: &stop,
             };
-            let outcome = measure::run(&plan, &proofs, &ground, &mut |record| {
+            let outcome = measure::run(&plan, &proofs, &context, &mut |record| {
                 let column = self.plan.situations.iter().position(|s| s.name == record.situation);
                 rounds += 1;
                 if kept {
@@ -145,7 +146,7 @@ impl Feed<'_> {
             })?;
             let stopped = stop();
             proofs.extend(outcome.fallen.iter().cloned());
-            tell(news(&outcome, !stopped));
+            tell(replicate_event(&outcome, !stopped));
             for how in outcome.lost.iter().chain(&outcome.restarted) {
                 tell(Event::Remark(format!("a worker process ended {how}; the next one continues")));
             }
@@ -155,7 +156,7 @@ impl Feed<'_> {
             if rounds > 0 {
                 number += 1;
                 if number == KEPT {
-                    tell(Event::Remark(format!("{KEPT} replicates are kept; what follows is shown alone")));
+                    tell(Event::Remark(format!("{KEPT} replicates are saved; later ones are only shown")));
                 }
             } else if !stopped {
                 std::thread::sleep(10 * REST);
@@ -165,13 +166,13 @@ impl Feed<'_> {
         (number > 0).then(|| self.end(total, keeper, begin.elapsed())).transpose()
     }
 
-    /// Begins to keep.
+    /// Starts to store rounds.
     fn begin(&self, environment: &serde_json::Value, tell: &dyn Fn(Event)) -> Keeper {
         let store = self.save.then(|| session::open_store(self.db));
         let store = match store.transpose() {
             Ok(store) => store,
             Err(error) => {
-                tell(Event::Remark(format!("nothing is saved: {error}")));
+                tell(Event::Remark(format!("results are not saved: {error}")));
                 None
             }
         };
@@ -180,9 +181,9 @@ impl Feed<'_> {
         Keeper::begin_as(self.command.clone(), store, self.plan.seed, environment, plan)
     }
 
-    /// Puts the run together, and keeps it.
+    /// Assembles the run and stores its result.
     fn end(self, outcome: Measurement, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
-        // It had as much time as it took.
+        // The budget is the time that it took.
         let plan = RunPlan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
         let result = session::assemble(&plan, self.here, self.warnings, &outcome, id, took)?;
@@ -201,10 +202,10 @@ fn unsupported(subject: carryline_verification::subject::SubjectId) -> Option<Pr
     Some(Proof { verdict: prove::unsupported(&subject)?, subject })
 }
 
-/// What a replicate tells besides its rounds.
-fn news(outcome: &Measurement, whole: bool) -> Event {
+/// The event at the end of a replicate.
+fn replicate_event(outcome: &Measurement, whole: bool) -> Event {
     let lost = outcome.gathered.iter().enumerate().flat_map(|(column, gathered)| {
-        gathered.lost.iter().map(move |(place, status, reason)| (column, *place, why(*status, reason)))
+        gathered.lost.iter().map(move |(place, status, reason)| (column, *place, one_line(*status, reason)))
     });
     let factors = Factors {
         ticks_per_cycle: cells::ticks_per_cycle(&outcome.gathered),
@@ -214,7 +215,7 @@ fn news(outcome: &Measurement, whole: bool) -> Event {
 }
 
 /// Why a subject has no figures, in one line.
-fn why(status: Status, reason: &str) -> String {
+fn one_line(status: Status, reason: &str) -> String {
     let word = match status {
         Status::Crashed => "crashed: ",
         Status::TimedOut => "hung: ",
@@ -222,13 +223,13 @@ fn why(status: Status, reason: &str) -> String {
         Status::NotVerified => "not verified: ",
         Status::Ok | Status::Unsupported => "",
     };
-    // Of a counterexample the bytes are long, and the end says what happened.
+    // The bytes of a counterexample are long; its end states the result.
     let end = reason.rsplit("expected ").next().filter(|end| end.len() < reason.len());
     let text = end.map_or_else(|| reason.to_owned(), |end| format!("expected {end}"));
     format!("{word}{}", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Adds what a replicate found to what those before it did.
+/// Adds the outcome of a replicate to the total.
 fn join(total: &mut Measurement, mut more: Measurement) {
     if !total.gathered.is_empty() {
         for (all, new) in total.gathered.iter_mut().zip(std::mem::take(&mut more.gathered)) {
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn replicates_of_one_situation_are_put_together() {
+    fn replicates_of_a_situation_are_joined() {
         let mut total = Measurement::default();
         for lost in [false, true, true] {
             join(&mut total, outcome(lost));
@@ -282,8 +283,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_told_with_its_column_and_place() {
-        let Event::Replicate { lost, factors, whole } = news(&outcome(true), true) else {
+    fn a_lost_subject_is_reported_with_column_and_place() {
+        let Event::Replicate { lost, factors, whole } = replicate_event(&outcome(true), true) else {
             panic!("a replicate's end")
         };
         assert_eq!(lost, [(0, 1, "crashed: expected a return, got SIGKILL".to_owned())]);

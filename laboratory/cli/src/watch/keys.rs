@@ -1,10 +1,10 @@
-//! What keys do: a key is an action, and an action changes the state and may ask for more.
+//! Keys: each maps to an action, and an action changes the state and may have an effect outside it.
 
 use super::state::{Sort, State, View};
 use carryline_report::units::Unit;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// The keys and what they do, for the help screen.
+/// The keys with their descriptions, for the help screen.
 pub const HELP: &[(&str, &str)] = &[
     ("f F", "next, previous family"),
     ("z Z", "next, previous size (also + and -)"),
@@ -14,18 +14,18 @@ pub const HELP: &[(&str, &str)] = &[
     ("t", "the table of all columns, and back to the bars of one"),
     ("< >", "another column for the bars (also left and right)"),
     ("u U", "next, previous unit"),
-    ("p", "pause and go on (also space)"),
-    ("r", "restart: discard what was measured"),
+    ("p", "pause or resume (also space)"),
+    ("r", "restart: discard the measurements"),
     ("up down", "scroll by a row; page up, page down, home"),
     ("h", "this help (also ?)"),
     ("q", "quit and save the run"),
     ("Ctrl-C", "stop immediately; the run is saved as interrupted"),
 ];
 
-/// The same in one line.
+/// The keys in one line.
 pub const LINE: &str = "f family z size o offsets c cache s sort t table u unit p pause h help q quit";
 
-/// What a key stands for.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Another family.
@@ -44,13 +44,13 @@ pub enum Action {
     Column(isize),
     /// Another unit.
     Unit(isize),
-    /// Pause or go on.
+    /// Pause or resume.
     Pause,
-    /// Forget what was measured.
+    /// Discard the measurements and start again.
     Restart,
-    /// Move through the rows.
+    /// Scroll through the rows.
     Scroll(isize),
-    /// Show the keys, or the figures again.
+    /// Show the help, or the figures again.
     Help,
     /// Close the help, or quit.
     Back,
@@ -60,23 +60,23 @@ pub enum Action {
     Interrupt,
 }
 
-/// What is to be done outside the state.
+/// The effect of an action outside the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing but drawing again.
+    /// Redraw only.
     Draw,
     /// Measure something else.
     Restart,
-    /// End, and keep the run.
+    /// Save the run and quit.
     Quit,
-    /// End, and keep the run as interrupted.
+    /// Save the run as interrupted and quit.
     Interrupt,
 }
 
-/// Rows that a page key moves by.
+/// Rows to scroll with a page key.
 const PAGE: isize = 10;
 
-/// What a key stands for, if anything.
+/// The action of a key, if it has one.
 pub fn action(key: KeyEvent) -> Option<Action> {
     if key.kind == KeyEventKind::Release {
         return None;
@@ -118,18 +118,19 @@ pub fn action(key: KeyEvent) -> Option<Action> {
     })
 }
 
-/// The order after this one, or before it, where one column is shown.
-fn next_of_bars(sort: Sort, by: isize, column: usize) -> Sort {
-    let orders = [Sort::List, Sort::Name, Sort::Column(column)];
-    let at = match sort {
-        Sort::List => 0,
-        Sort::Name => 1,
-        Sort::Column(_) => 2,
-    };
-    orders[(at + by).rem_euclid(orders.len() as isize) as usize]
+/// Steps through the orders of the rows: the list, names, then each column shown.
+fn next_sort(state: &State, by: isize) -> Sort {
+    let mut orders = vec![Sort::List, Sort::Name];
+    match state.view {
+        View::Table => orders.extend((0..state.live.situations.len()).map(Sort::Column)),
+        View::Bars => orders.push(Sort::Column(state.column)),
+    }
+    // An order by another column than that of the bars counts as theirs.
+    let at = orders.iter().position(|order| *order == state.sort).unwrap_or(2);
+    orders[(at as isize + by).rem_euclid(orders.len() as isize) as usize]
 }
 
-/// Does what a key stands for.
+/// Applies an action to the state.
 pub fn apply(action: Action, state: &mut State) -> Effect {
     let changed = match action {
         Action::Family(by) => state.choice.family.step(by),
@@ -138,10 +139,7 @@ pub fn apply(action: Action, state: &mut State) -> Effect {
         Action::Cache(by) => state.choice.cache.step(by),
         Action::Restart => true,
         Action::Sort(by) => {
-            state.sort = match state.view {
-                View::Table => next_sort(state.sort, by, state.live.situations.len()),
-                View::Bars => next_of_bars(state.sort, by, state.column),
-            };
+            state.sort = next_sort(state, by);
             false
         }
         Action::View => {
@@ -192,20 +190,6 @@ pub fn apply(action: Action, state: &mut State) -> Effect {
     Effect::Draw
 }
 
-/// The list, names, then every column from left to right.
-fn next_sort(sort: Sort, by: isize, columns: usize) -> Sort {
-    let at = match sort {
-        Sort::List => 0,
-        Sort::Name => 1,
-        Sort::Column(column) => 2 + column as isize,
-    };
-    match (at + by).rem_euclid(2 + columns as isize) {
-        0 => Sort::List,
-        1 => Sort::Name,
-        column => Sort::Column(column as usize - 2),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::state::tests::state;
@@ -217,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_go_through_columns_and_orders() {
+    fn the_bars_step_through_columns_and_orders() {
         let mut state = State { view: View::Bars, ..state() };
         assert_eq!(press(KeyCode::Char('s'), &mut state), Some(Effect::Draw));
         assert_eq!(press(KeyCode::Char('s'), &mut state), Some(Effect::Draw));
@@ -227,7 +211,7 @@ mod tests {
         for _ in 0..4 {
             press(KeyCode::Char('<'), &mut state);
         }
-        assert_eq!(state.column, 5, "around the end");
+        assert_eq!(state.column, 5, "wraps around");
         press(KeyCode::Char('s'), &mut state);
         assert_eq!(state.sort, Sort::List);
         press(KeyCode::Char('t'), &mut state);
@@ -235,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_change_what_is_measured_restart() {
+    fn keys_that_change_the_measurement_restart_it() {
         let mut state = state();
         state.paused = true;
         assert_eq!(press(KeyCode::Char('f'), &mut state), Some(Effect::Restart));
@@ -254,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_change_the_view_only_draw() {
+    fn keys_that_change_the_view_only_redraw() {
         let mut state = state();
         let mut orders = Vec::new();
         for _ in 0..9 {
@@ -301,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_help_is_a_key() {
+    fn every_key_in_the_help_has_an_action() {
         for (keys, _) in HELP {
             for key in keys.split(' ').filter(|key| key.len() == 1) {
                 let code = KeyCode::Char(key.chars().next().expect("a letter"));

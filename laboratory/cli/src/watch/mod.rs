@@ -1,8 +1,9 @@
-//! The live screen: what `carryline watch` shows, by which keys it changes, and where its figures come from.
+//! The live screen of `carryline watch`.
 //!
-//! `feed` has the engine measure one replicate after the other and sends its rounds; `state` makes decayed estimates of
-//! them (`decay`); `screen` and `plain` print the state and do nothing else; `keys` says what keys do to it; `choice` is
-//! what they choose among; `show` brings all of them together; `terminal` makes the terminal a screen and gives it back, whatever happens.
+//! `feed` measures one replicate after the other and sends its rounds; `state` turns them into decayed
+//! estimates (`decay`); `screen` and `plain` print the state; `keys` changes it; `choice` lists what keys
+//! choose from; `show` connects all of them; `terminal` enters the alternate screen and always restores the
+//! terminal.
 
 pub mod choice;
 pub mod decay;

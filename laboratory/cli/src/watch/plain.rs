@@ -1,10 +1,10 @@
-//! What is printed without a terminal: a block of lines each time, to be read or cut by other programs.
+//! Output without a terminal: a block of plain lines each time, for other programs to read.
 
 use super::state::{Sort, State};
 use carryline_report::table::{Emphasis, Kind, Style, Table};
 use carryline_report::units::{number, percent_fine};
 
-/// The first line: what is watched.
+/// The title: the choices, order and half-life.
 pub fn title(state: &State) -> String {
     let choice = &state.choice;
     let sort = match state.sort {
@@ -25,7 +25,7 @@ pub fn title(state: &State) -> String {
     .replace("B/cycle per call", "B/cycle")
 }
 
-/// A figure in the unit wanted, in `width` columns at most.
+/// A figure in the chosen unit, at most `width` characters wide.
 pub fn figure(state: &State, ticks: Option<f64>, width: usize) -> String {
     let Some(value) = ticks.and_then(|ticks| state.in_unit(ticks)) else { return "-".to_owned() };
     let text = number(value);
@@ -36,8 +36,8 @@ pub fn figure(state: &State, ticks: Option<f64>, width: usize) -> String {
     format!("{}{letter}", number(value / factor))
 }
 
-/// A block: what is watched, how much was measured, a row for each variant, the null call and the noise. Heads have two
-/// lines where one does not fit in the width.
+/// A block: the title, the number of rounds, a row for each variant, the null call and the noise. Column
+/// heads take two lines if one does not fit into the width.
 pub fn block(state: &State, width: Option<u16>) -> String {
     let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     let text = lines(state, " ");
@@ -47,7 +47,7 @@ pub fn block(state: &State, width: Option<u16>) -> String {
     }
 }
 
-/// A block with that between the two parts of a column's head.
+/// A block with `between` separating the two parts of a column's head.
 fn lines(state: &State, between: &str) -> String {
     let mut head = vec![("variant".to_owned(), Kind::Name)];
     head.extend(state.live.situations.iter().map(|situation| {
@@ -96,7 +96,7 @@ mod tests {
     use carryline_report::units::Unit;
 
     #[test]
-    fn a_block_holds_every_row_and_no_escape() {
+    fn a_block_has_every_row_and_no_escape_sequence() {
         let text = block(&state(), None);
         assert_eq!(block(&state(), Some(159)), text);
         let narrow = block(&state(), Some(80));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_none_per_call_and_long_numbers_are_shortened() {
+    fn rates_are_not_per_call_and_long_numbers_are_shortened() {
         let mut state = state();
         state.unit = Unit::BytesPerCycle;
         assert!(title(&state).contains("B/cycle, half-life"), "{}", title(&state));

@@ -1,9 +1,9 @@
-//! The screen: a pure function of the state.
+//! Draws the screen; a pure function of the state.
 //!
-//! Title, what is being done, a row for each variant, then the null call, the noise, the last remark and the keys. A row
-//! has the figure of one column with the difference to the first row, a bar, and how the figure went; or the figures of
-//! all columns, a block of them for each dependence with a column for each address. It fits 80 x 24; more room gives more rows and
-//! wider columns.
+//! The screen has a title, the current step, a row for each variant, then the null call, the noise, the last
+//! remark and the keys. A row shows one column with the difference to the first row, a bar and a sparkline;
+//! or all columns, in a block for each dependence with a column for each address. It fits into 80 x 24; more
+//! room gives more rows and wider columns.
 
 use super::keys::{HELP, LINE};
 use super::plain::{figure, title};
@@ -14,20 +14,20 @@ use ratatui::Frame;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// Columns that a figure takes, at least and at most; one of them for the mark.
+/// Minimum and maximum width of a figure, including its mark.
 const FIGURE: (usize, usize) = (9, 13);
-/// Columns that a name takes, at least.
+/// Minimum width of a name.
 const NAME: usize = 16;
-/// Lines that are not rows of variants: title, doing, two of header; null, noise, remark, keys.
+/// Lines that are not rows of variants: title, step, two of header; null, noise, remark, keys.
 const OTHER_LINES: usize = 8;
 
-/// How wide the parts of a row are.
+/// Widths of the parts of a row.
 struct Widths {
     name: usize,
     figure: usize,
 }
 
-/// Draws everything.
+/// Draws the state.
 pub fn draw(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();
     let (width, height) = (usize::from(area.width), usize::from(area.height));
@@ -39,7 +39,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
 
 fn help(width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(cut(" Keys", width)), Line::default()];
-    lines.extend(HELP.iter().map(|(keys, what)| Line::from(cut(&format!("  {keys:<8} {what}"), width))));
+    lines.extend(HELP.iter().map(|(keys, text)| Line::from(cut(&format!("  {keys:<8} {text}"), width))));
     lines.push(Line::default());
     for text in [
         " Figures are gross times of one call: weighted medians of rounds whose weight",
@@ -64,7 +64,7 @@ fn figures(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     };
     let mut lines = vec![
         Line::styled(cut(&format!(" {}", title(state)), width), bold),
-        Line::from(cut(&format!(" {}", doing(state)), width)),
+        Line::from(cut(&format!(" {}", status(state)), width)),
         Line::styled(cut(&over, width), faint),
         Line::styled(cut(&head, width), faint),
     ];
@@ -100,15 +100,15 @@ fn figures(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What is being done, and how much has been.
-fn doing(state: &State) -> String {
-    let doing = match (state.paused, state.now.is_empty()) {
+/// The current step, and how much was measured.
+fn status(state: &State) -> String {
+    let step = match (state.paused, state.now.is_empty()) {
         (true, _) => "paused".to_owned(),
         (false, true) => "starting".to_owned(),
         (false, false) => format!("now: {}", state.now),
     };
     let rounds: u64 = state.live.rounds.iter().sum();
-    format!("{doing} | {} replicates, {rounds} rounds, {:.0} s", state.live.replicates, state.clock_s)
+    format!("{step} | {} replicates, {rounds} rounds, {:.0} s", state.live.replicates, state.clock_s)
 }
 
 fn widths(state: &State, width: usize) -> Widths {
@@ -135,7 +135,7 @@ fn groups(state: &State, widths: &Widths) -> String {
     text
 }
 
-/// The addresses above their columns; the one that rows are sorted by is marked.
+/// The addresses above their columns, with a mark on the column that rows are sorted by.
 fn heads(state: &State, widths: &Widths) -> String {
     let mark = |marked: bool| if marked { "v" } else { " " };
     let mut text =
@@ -148,11 +148,11 @@ fn heads(state: &State, widths: &Widths) -> String {
     text
 }
 
-/// Columns of the difference to the first row, and of how a figure went, at most.
+/// Width of the difference to the first row, and maximum width of a sparkline.
 const DIFFERENCE: usize = 9;
 const SPARKS: usize = 20;
 
-/// What the bars of a screen have in common.
+/// The scale of the bars.
 struct Bars {
     /// The first row's time in ticks, and its name.
     first: Option<(String, f64)>,
@@ -170,7 +170,7 @@ impl Bars {
     }
 }
 
-/// Which column the bars are of, and how many there are.
+/// The column that the bars show.
 fn column_title(state: &State) -> String {
     let Some(situation) = state.live.situations.get(state.column) else { return String::new() };
     let condition = &situation.condition;
@@ -186,7 +186,7 @@ fn bar_heads(state: &State, widths: &Widths) -> String {
     format!(" {name}{figure}{:>DIFFERENCE$}  speed", "to first")
 }
 
-/// A row with its bar: as long as it is fast.
+/// A row with a bar whose length is the relative speed.
 fn bar_line(state: &State, row: &ScreenRow, bars: &Bars, widths: &Widths, width: usize) -> Line<'static> {
     let Some(ticks) = row.ticks.get(state.column).copied().flatten() else {
         return line(state, row, widths, width);
@@ -220,7 +220,7 @@ fn bar_line(state: &State, row: &ScreenRow, bars: &Bars, widths: &Widths, width:
     ])
 }
 
-/// By how much a time is longer: in percent, or as a factor where it is several times as long.
+/// The difference of a time in percent, or as a factor if it is several times as long.
 fn difference(ratio: f64) -> String {
     match ratio {
         ratio if !(0.01..3.0).contains(&ratio) => times(ratio),
@@ -231,7 +231,8 @@ fn difference(ratio: f64) -> String {
     }
 }
 
-/// How a figure went, the oldest first: from its least to its greatest, or over a range of two percent if that is wider.
+/// The course of a figure, oldest first, scaled from its minimum to its maximum or to a range of two percent,
+/// whichever is wider.
 fn sparkline(values: &[f64]) -> String {
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const LEAST_RANGE: f64 = 0.02;
@@ -268,13 +269,13 @@ fn line(state: &State, row: &ScreenRow, widths: &Widths, width: usize) -> Line<'
     Line::from(spans)
 }
 
-/// The text in exactly that width.
+/// Cuts or pads the text to the width.
 fn fit(text: &str, width: usize) -> String {
     let text = cut(text, width.saturating_sub(1));
     format!("{text:<width$}")
 }
 
-/// The text in that width at most; what is longer ends in a tilde.
+/// Cuts the text to the width; a cut text ends in a tilde.
 fn cut(text: &str, width: usize) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.trim_end().chars().count() <= width {
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_below_a_percent_draws_no_mountains() {
+    fn noise_below_a_percent_draws_a_flat_sparkline() {
         assert_eq!(sparkline(&[100.0, 100.1, 100.0]), "▁▁▁");
         assert_eq!(sparkline(&[100.0, 150.0, 200.0]), "▁▅█");
         assert_eq!(sparkline(&[]), "");
@@ -346,9 +347,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_beyond_the_screen_are_counted_and_can_be_reached() {
+    fn hidden_rows_are_counted_and_can_be_scrolled_to() {
         let mut state = state();
-        // Room for two rows of the three.
+        // Room for two of the three rows.
         let short = OTHER_LINES as u16 + 2;
         let text = drawn(&state, 80, short);
         assert!(text.contains("adc_1_stream") && !text.contains("made_for_20"), "{text}");

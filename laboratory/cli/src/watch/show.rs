@@ -1,8 +1,8 @@
-//! From the first figure to the last: rounds taken in, the screen drawn or blocks printed, keys obeyed, and measurements
-//! begun and ended as they ask.
+//! The main loop of the live screen: collects rounds, draws the screen or prints blocks, handles keys, and
+//! starts and stops measurements.
 //!
-//! One thread shows, another measures ([`Feed`]); what is measured next begins when what was has ended, and when keys
-//! have rested for a moment.
+//! One thread draws, another measures ([`Feed`]). After a choice, the next measurement starts once the
+//! previous one has ended and no key was pressed for a moment.
 
 use super::choice::Choice;
 use super::feed::{Control, Event, Feed};
@@ -28,42 +28,41 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// What a run that makes a watched one again may take.
+/// The default budget of a run that repeats a watched one.
 pub const BUDGET: Duration = Duration::from_secs(20);
-/// How often the figures are drawn.
+/// The interval between redraws.
 const REDRAW: Duration = Duration::from_secs(1);
-/// How often events are polled.
-const LOOK: Duration = Duration::from_millis(100);
-/// How long no key must have been pressed before something else is measured, so that intermediate choices are
-/// skipped.
-const QUIET: Duration = Duration::from_millis(400);
+/// The interval between polls for events.
+const POLL: Duration = Duration::from_millis(100);
+/// The time without a key before the next measurement starts, so that intermediate choices are skipped.
+const SETTLE: Duration = Duration::from_millis(400);
 
-/// What stays the same while one watches.
+/// The settings of the live screen, which do not change.
 pub struct Watching<'a> {
-    /// The options.
+    /// The options of `carryline watch`.
     pub args: &'a Watch,
-    /// Those of every command.
+    /// The options of every command.
     pub common: &'a Common,
     /// The machine.
     pub here: &'a Here,
-    /// Who takes part, and how workers are started.
+    /// The subjects, and how to start workers.
     pub prepared: &'a Prepared,
-    /// Doubts known before.
+    /// Warnings known before the measurement.
     pub warnings: Vec<Warning>,
 }
 
-/// A measurement under way.
+/// A measurement in progress.
 struct Running<'scope> {
     control: Arc<Control>,
     events: Receiver<Event>,
     thread: ScopedJoinHandle<'scope, Result<Option<Finished>, Failure>>,
-    _ends: EndsWith,
+    _stop: StopOnDrop,
 }
 
-/// Ends the measurement when it is dropped, such as when the terminal has gone.
-struct EndsWith(Arc<Control>);
+/// Stops the measurement when dropped, such as when the terminal is gone.
+struct StopOnDrop(Arc<Control>);
 
-impl Drop for EndsWith {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
@@ -75,7 +74,7 @@ impl Running<'_> {
         self.control.stop.store(true, Ordering::Relaxed);
     }
 
-    /// What came of it, and what it told last.
+    /// Waits for its end; returns the run and the remaining events.
     fn join(self) -> Result<(Option<Finished>, Vec<Event>), Failure> {
         let finished = self.thread.join();
         let finished = finished.unwrap_or_else(|_| Err(anyhow::anyhow!("the measurement failed").into()))?;
@@ -84,29 +83,29 @@ impl Running<'_> {
 }
 
 impl Watching<'_> {
-    /// The columns of a choice, or why there are none.
+    /// The columns of a choice, or the reason why there are none.
     pub fn situations(&self, choice: &Choice) -> Result<Vec<Situation>, String> {
         let (situations, refused) = choice.situations(&|family| self.prepared.selection.subjects(family));
         let situations: Vec<Situation> =
             situations.into_iter().filter(|situation| !situation.subjects.is_empty()).collect();
         if situations.is_empty() {
-            let nobody = || format!("no variant of {} takes part", choice.family.get());
-            return Err(refused.into_iter().next().unwrap_or_else(nobody));
+            let none = || format!("no {} variant is selected", choice.family.get());
+            return Err(refused.into_iter().next().unwrap_or_else(none));
         }
         self.here.check_memory(&situations).map_err(|error| error.to_string())?;
         Ok(situations)
     }
 
-    /// Shows and measures until the end; the last run and the last state.
+    /// Draws and measures until the end; returns the last run and the last state.
     ///
     /// # Errors
-    /// When no worker can be started, or the terminal is gone.
+    /// If no worker can be started, or the terminal is gone.
     pub fn show(&self, state: State) -> Result<(Option<Finished>, State), Failure> {
         let json = self.common.format == Format::Json;
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
         let live = !json && !dumb && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
         let progress = Progress::new(BUDGET, true);
-        // Drawing must not disturb what is drawn.
+        // Drawing must not disturb the measurement.
         let _kept_off = self.prepared.cpu.map(process::keep_off);
         std::thread::scope(|scope| {
             let screen = if live { Some(Screen::enter()?) } else { None };
@@ -119,7 +118,7 @@ impl Watching<'_> {
                 screen,
                 blocks: !live && !json,
                 running: None,
-                // The first measurement begins immediately.
+                // Start the first measurement immediately.
                 due: Some(now),
                 last: None,
                 begin: now,
@@ -127,7 +126,7 @@ impl Watching<'_> {
                 printed: 0,
             };
             let outcome = show.run();
-            // Whatever ends it: the other thread is waited for when the scope ends.
+            // Stop the other thread in any case: the scope waits for it.
             if let Some(running) = &show.running {
                 running.stop(true);
             }
@@ -136,7 +135,7 @@ impl Watching<'_> {
         })
     }
 
-    /// Whether everything requested is there.
+    /// True if the requested rounds, replicates or time are reached.
     fn is_over(&self, state: &State, elapsed: Duration) -> bool {
         let rounds = self.args.rounds.is_some_and(|rounds| state.live.least_rounds() >= rounds);
         let replicates = self.args.effort.replicates.is_some_and(|wanted| state.live.replicates >= wanted);
@@ -144,7 +143,7 @@ impl Watching<'_> {
         rounds || replicates || budget
     }
 
-    /// Starts to measure what the state shows.
+    /// Starts to measure the situations of the state.
     fn start<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -172,34 +171,35 @@ impl Watching<'_> {
             warnings: self.warnings.clone(),
             progress,
         };
-        let asked = Arc::clone(&control);
-        let thread = scope.spawn(move || feed.run(&asked, &sender));
-        let _ends = EndsWith(control.clone());
-        Running { control, events, thread, _ends }
+        let thread = scope.spawn({
+            let control = Arc::clone(&control);
+            move || feed.run(&control, &sender)
+        });
+        Running { _stop: StopOnDrop(Arc::clone(&control)), control, events, thread }
     }
 }
 
-/// What changes while one watches.
+/// The changing state of the live screen.
 struct Show<'scope, 'env> {
     watch: &'env Watching<'env>,
     scope: &'scope Scope<'scope, 'env>,
     progress: &'env Progress,
     state: State,
     screen: Option<Screen>,
-    /// Whether blocks are printed.
+    /// Whether to print blocks.
     blocks: bool,
     running: Option<Running<'scope>>,
-    /// When something else is to be measured; what runs until then belongs to another screen.
+    /// When to start the next measurement; until then, events are of the previous one and ignored.
     due: Option<Instant>,
     last: Option<Finished>,
     begin: Instant,
     drawn: Instant,
-    /// Rounds that the last block had.
+    /// The number of rounds in the last printed block.
     printed: u64,
 }
 
 impl Show<'_, '_> {
-    /// Goes on until the end; true if the user stopped it before its time.
+    /// Runs until the end; true if the user interrupted.
     fn run(&mut self) -> Result<bool, Failure> {
         loop {
             self.collect()?;
@@ -212,7 +212,7 @@ impl Show<'_, '_> {
                 return Ok(interrupt::requested());
             }
             if self.screen.is_some() && !std::io::stdout().is_terminal() {
-                // It has gone, and reading from it would wait for good.
+                // The terminal is gone, and reading from it would block forever.
                 return Ok(true);
             }
             if self.drawn.elapsed() >= REDRAW {
@@ -220,10 +220,10 @@ impl Show<'_, '_> {
             }
             let effect = match &self.screen {
                 None => {
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL);
                     continue;
                 }
-                Some(screen) => match screen.input(LOOK)? {
+                Some(screen) => match screen.input(POLL)? {
                     Input::Key(action) => keys::apply(action, &mut self.state),
                     Input::Other => Effect::Draw,
                     Input::Nothing => continue,
@@ -244,7 +244,7 @@ impl Show<'_, '_> {
         }
     }
 
-    /// Takes in what the measuring tells, and what came of one that has ended.
+    /// Handles the measurement's events, and its result once it has ended.
     fn collect(&mut self) -> Result<(), Failure> {
         let Some(running) = self.running.take() else { return Ok(()) };
         if !running.thread.is_finished() {
@@ -263,7 +263,7 @@ impl Show<'_, '_> {
         Ok(())
     }
 
-    /// Brings what the measuring tells into the state, unless it is about another screen.
+    /// Applies events to the state, unless they are of a previous measurement.
     fn take(&mut self, events: Vec<Event>) {
         if self.due.is_some() || self.state.live.situations.is_empty() {
             return;
@@ -285,7 +285,7 @@ impl Show<'_, '_> {
         }
     }
 
-    /// Draws the figures as they are now, or prints them if there are new ones.
+    /// Redraws the screen, or prints a block if there are new rounds.
     fn redraw(&mut self) -> Result<(), Failure> {
         self.drawn = Instant::now();
         self.state.tick(self.begin.elapsed().as_secs_f64());
@@ -301,7 +301,7 @@ impl Show<'_, '_> {
         Ok(())
     }
 
-    /// Ends what is measured; what keys have chosen follows.
+    /// Stops the measurement and schedules one of the new choices.
     fn restart(&mut self) {
         if let Some(running) = &self.running {
             running.stop(false);
@@ -309,7 +309,7 @@ impl Show<'_, '_> {
         match self.watch.situations(&self.state.choice) {
             Ok(situations) => {
                 self.state.restart(situations);
-                self.due = Some(Instant::now() + QUIET);
+                self.due = Some(Instant::now() + SETTLE);
             }
             Err(reason) => {
                 self.state.restart(Vec::new());
@@ -319,9 +319,9 @@ impl Show<'_, '_> {
         }
     }
 
-    /// Gives the terminal back, ends what is measured, and waits for what came of it.
+    /// Restores the terminal, stops the measurement, and waits for its run.
     fn leave(mut self, interrupted: bool) -> Result<(Option<Finished>, State), Failure> {
-        // The terminal first: what follows takes a moment, and may have something to say.
+        // First restore the terminal: the rest takes a moment and may print messages.
         self.screen = None;
         if let Some(running) = self.running.take() {
             running.stop(interrupted);

@@ -1,4 +1,4 @@
-//! Everything that the screen shows, and how it changes: with rounds, with time, and with keys.
+//! The state of the screen, changed by rounds, time and keys.
 
 use super::choice::Choice;
 use super::decay::Series;
@@ -8,82 +8,82 @@ use carryline_results::gather::Situation;
 use carryline_results::round::Round;
 use std::collections::BTreeMap;
 
-/// The order of the rows.
+/// The order of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// As the collection lists them.
+    /// The order of the collection.
     List,
     /// By name.
     Name,
-    /// By a column's figures, the fastest first.
+    /// By the figures of a column, fastest first.
     Column(usize),
 }
 
-/// How figures are laid out.
+/// The layout of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// One column, with bars, differences to the first row, and how figures went.
+    /// One column, with bars, differences to the first row, and sparklines.
     Bars,
     /// All columns side by side.
     Table,
 }
 
-/// What the screen shows.
+/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// What is watched.
+    /// The choices.
     pub choice: Choice,
-    /// What was measured of it.
+    /// Their measurements.
     pub live: Live,
-    /// The order of the rows.
+    /// The order of rows.
     pub sort: Sort,
-    /// How figures are laid out.
+    /// The layout of figures.
     pub view: View,
-    /// The column that bars are of.
+    /// The column that bars show.
     pub column: usize,
     /// The unit of the figures.
     pub unit: Unit,
-    /// What ticks are worth.
+    /// The units of a tick.
     pub factors: Factors,
-    /// Rows that are above the screen.
+    /// The number of rows scrolled off the top.
     pub scroll: usize,
-    /// Whether the keys are shown instead of the figures.
+    /// Whether the help is shown instead of the figures.
     pub help: bool,
-    /// Whether measuring rests.
+    /// Whether measuring is paused.
     pub paused: bool,
-    /// Whether colour is wanted.
+    /// Whether to use colour.
     pub colour: bool,
-    /// Seconds since the screen came up.
+    /// Seconds since the start.
     pub clock_s: f64,
     /// Seconds in which a sample loses half its weight.
     pub half_life_s: f64,
-    /// What is being done at this moment.
+    /// The current step.
     pub now: String,
     /// The last remark.
     pub remark: String,
 }
 
-/// What was measured of the situations that are watched.
+/// The measurements of the chosen situations.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// The columns.
     pub situations: Vec<Situation>,
-    /// Worker processes that have gone through all columns.
+    /// The number of worker processes that measured all columns.
     pub replicates: u32,
-    /// Rounds, by column.
+    /// The number of rounds, by column.
     pub rounds: Vec<u64>,
-    /// By column and place.
+    /// The estimates, by column and place.
     cells: Vec<Vec<Series>>,
     /// The null call, by column.
     null: Vec<Series>,
-    /// Time of the baseline's twin over that of the baseline, by column.
+    /// The ratio of the baseline's twin to the baseline, by column.
     twins: Vec<Series>,
     /// Why a subject has no figures in a column.
     lost: BTreeMap<(usize, usize), String>,
 }
 
 impl Live {
-    /// Nothing measured yet.
+    /// No measurements yet.
     pub fn new(situations: Vec<Situation>) -> Live {
         let columns = situations.len();
         let cells = situations.iter().map(|s| vec![Series::default(); s.subjects.len()]).collect();
@@ -98,7 +98,7 @@ impl Live {
         }
     }
 
-    /// The rows' names, in the collection's order.
+    /// The names of the rows, in the collection's order.
     pub fn names(&self) -> &[String] {
         self.situations.first().map_or(&[], |situation| &situation.subjects)
     }
@@ -117,12 +117,12 @@ impl Live {
         self.rounds[column] += 1;
     }
 
-    /// Notes why a subject has no figures; the first reason stays.
+    /// Records why a subject has no figures; keeps the first reason.
     pub fn lose(&mut self, column: usize, place: usize, reason: &str) {
         self.lost.entry((column, place)).or_insert_with(|| reason.to_owned());
     }
 
-    /// The fewest rounds of any column that has something to measure.
+    /// The smallest number of rounds of any column that still has a subject.
     pub fn least_rounds(&self) -> u64 {
         let all_lost =
             |column: usize| (0..self.names().len()).all(|place| self.lost.contains_key(&(column, place)));
@@ -136,27 +136,27 @@ impl Live {
     }
 }
 
-/// A row as it is printed.
+/// A printed row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScreenRow {
     /// The subject.
     pub name: String,
-    /// Its decayed figures in ticks, by column.
+    /// Its estimates in ticks, by column.
     pub ticks: Vec<Option<f64>>,
-    /// By column: among the fastest, within the noise.
+    /// Whether it is the fastest or within the noise of it, by column.
     pub leads: Vec<bool>,
-    /// Why it has no figures at all.
+    /// Why it has no figures in any column.
     pub reason: Option<String>,
 }
 
 impl State {
-    /// The time is now this: rounds that have come become points.
+    /// Sets the time and turns new rounds into points.
     pub fn tick(&mut self, clock_s: f64) {
         self.clock_s = clock_s;
         self.live.settle(clock_s, self.half_life_s);
     }
 
-    /// Starts again with these situations.
+    /// Discards the measurements and shows these situations.
     pub fn restart(&mut self, situations: Vec<Situation>) {
         if let Sort::Column(column) = self.sort
             && column >= situations.len()
@@ -168,20 +168,20 @@ impl State {
         self.live = Live::new(situations);
     }
 
-    /// The column that bars are of at first: independent calls, which most programs make.
+    /// The initial column of the bars: independent calls, the most common in programs.
     pub fn usual_column(situations: &[Situation]) -> usize {
         let is_usual = |situation: &Situation| situation.condition.dependence == Dependence::Independent;
         situations.iter().position(is_usual).unwrap_or(0)
     }
 
-    /// The last so many points of a subject in the column that bars are of, in ticks.
+    /// The last `most` points of a subject in the bars' column, in ticks.
     pub fn recent(&self, name: &str, most: usize) -> Vec<f64> {
         let place = self.live.names().iter().position(|known| known == name);
         let series = place.and_then(|place| self.live.cells.get(self.column)?.get(place));
         series.map_or_else(Vec::new, |series| series.recent(most))
     }
 
-    /// The decayed time of a subject in a column, in ticks, the call included.
+    /// The estimate of a subject in a column, in ticks, including the call.
     fn ticks(&self, column: usize, place: usize) -> Option<f64> {
         if self.live.lost.contains_key(&(column, place)) {
             return None;
@@ -189,13 +189,13 @@ impl State {
         self.live.cells.get(column)?.get(place)?.median(self.clock_s, self.half_life_s)
     }
 
-    /// The decayed time of the null call, by column.
+    /// The estimates of the null call, by column.
     pub fn null(&self) -> Vec<Option<f64>> {
         self.live.null.iter().map(|series| series.median(self.clock_s, self.half_life_s)).collect()
     }
 
-    /// How far apart two runs of the same routine are, by column: the decayed median of their relative difference, or
-    /// what their estimates differ by if that is more.
+    /// The difference between two measurements of the same routine, by column: the decayed median of the
+    /// relative difference, or the difference of the estimates if that is larger.
     pub fn noise(&self) -> Vec<Option<f64>> {
         let noise = |ratio: &Series| {
             let estimates = (ratio.median(self.clock_s, self.half_life_s)? - 1.0).abs();
@@ -204,7 +204,7 @@ impl State {
         self.live.twins.iter().map(noise).collect()
     }
 
-    /// All rows, in the order wanted.
+    /// All rows in the chosen order.
     pub fn rows(&self) -> Vec<ScreenRow> {
         let columns = self.live.situations.len();
         let noise = self.noise();
@@ -243,7 +243,7 @@ impl State {
         rows
     }
 
-    /// A time in the unit wanted; `None` where a factor is not known yet.
+    /// Converts a time to the chosen unit; `None` if a factor is not yet known.
     pub fn in_unit(&self, ticks: f64) -> Option<f64> {
         self.unit.convert(ticks, self.choice.size.get().mean(), self.factors)
     }
@@ -254,12 +254,12 @@ pub mod tests {
     use super::super::choice::tests::usual;
     use super::*;
 
-    /// Three subjects, the first of them the baseline, with its twin.
+    /// Three subjects; the first is the baseline and has a twin.
     fn subjects() -> (Vec<String>, Option<usize>) {
         (["adc_1_stream", "carryline", "made_for_20"].map(str::to_owned).into(), Some(0))
     }
 
-    /// A screen some seconds after its start, with made-up figures.
+    /// A screen some seconds after its start, with constructed figures.
     pub fn state() -> State {
         let choice = usual();
         let (situations, _) = choice.situations(&|_| subjects());
@@ -316,11 +316,11 @@ pub mod tests {
     }
 
     #[test]
-    fn what_the_noise_hides_leads_together() {
+    fn subjects_within_the_noise_lead_together() {
         let mut state = state();
         for column in 0..6 {
             let mut live = state.live.clone();
-            // As fast as the best, but for less than the noise.
+            // The difference is within the noise.
             let samples = vec![10.01, 10.0, f64::NAN, 10.03];
             live.absorb(
                 column,
@@ -342,7 +342,7 @@ pub mod tests {
     }
 
     #[test]
-    fn sorting_puts_the_fastest_first_and_the_lost_last() {
+    fn the_fastest_is_sorted_first_and_the_lost_last() {
         let mut state = state();
         let names = |state: &State| state.rows().into_iter().map(|row| row.name).collect::<Vec<_>>();
         assert_eq!(names(&state), ["adc_1_stream", "carryline", "made_for_20"]);
@@ -355,7 +355,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_round_of_another_plan_is_no_figure() {
+    fn a_round_of_an_unknown_column_is_ignored() {
         let mut state = state();
         let before = state.live.rounds.clone();
         let round = Round {

@@ -1,7 +1,7 @@
-//! The terminal as a screen, given back as it was: when the screen is dropped, and before a panic says what it has to.
+//! The terminal in raw mode on the alternate screen, restored on drop and before a panic message is printed.
 //!
-//! In raw mode Ctrl-C is a key, so the command ends in its own way; a signal from elsewhere raises the flag of
-//! [`carryline_engine::interrupt`], which the command looks at ten times a second.
+//! In raw mode, Ctrl-C is a key and ends the command in its usual way. A signal sets the flag of
+//! [`carryline_engine::interrupt`], which the command checks ten times a second.
 
 use super::keys::{self, Action};
 use super::screen;
@@ -20,27 +20,27 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Whether the terminal is a screen at this moment.
+/// Whether the terminal is in raw mode on the alternate screen.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
 
-/// The terminal while it is a screen.
+/// The terminal in raw mode on the alternate screen; restored on drop.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-/// What a person did.
+/// Input from the user.
 pub enum Input {
-    /// Pressed a key that does something.
+    /// A key with an action.
     Key(Action),
-    /// Changed the size of the window, or pressed a key that does nothing.
+    /// A key without an action, or a change of the window's size.
     Other,
-    /// Nothing, for as long as was waited.
+    /// No input before the timeout.
     Nothing,
 }
 
 impl Screen {
-    /// Makes the terminal a screen.
+    /// Enters the alternate screen in raw mode.
     pub fn enter() -> io::Result<Screen> {
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -62,7 +62,7 @@ impl Screen {
         }
     }
 
-    /// Draws the state; nothing once a panic has given the terminal back.
+    /// Draws the state, unless a panic has restored the terminal.
     pub fn draw(&mut self, state: &State) -> io::Result<()> {
         if ACTIVE.load(Ordering::SeqCst) {
             self.terminal.draw(|frame| screen::draw(frame, state))?;
@@ -70,10 +70,10 @@ impl Screen {
         Ok(())
     }
 
-    /// Waits for input, up to the given time.
-    pub fn input(&self, most: Duration) -> io::Result<Input> {
+    /// Waits for input until the timeout.
+    pub fn input(&self, timeout: Duration) -> io::Result<Input> {
         if !event::poll(Duration::ZERO)? {
-            wait(most);
+            wait(timeout);
             if !io::stdout().is_terminal() || !event::poll(Duration::ZERO)? {
                 return Ok(Input::Nothing);
             }
@@ -85,16 +85,16 @@ impl Screen {
     }
 }
 
-/// Waits until there is something to read, the terminal is gone, a signal has come, or the time is over. The reader of events is
-/// not left to wait: of a terminal that goes meanwhile it reads the end, over and over.
-fn wait(most: Duration) {
+/// Waits for input, the end of the terminal, a signal or the timeout. Crossterm's own wait is not used: if
+/// the terminal goes away, it reads the end of the file over and over.
+fn wait(timeout: Duration) {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let mut ends = vec![PollFd::new(&stdout, PollFlags::empty())];
     if stdin.is_terminal() {
         ends.push(PollFd::new(&stdin, PollFlags::IN));
     }
-    let timeout = Timespec { tv_sec: most.as_secs() as _, tv_nsec: most.subsec_nanos() as _ };
-    // A signal ends the wait, and the caller looks again.
+    let timeout = Timespec { tv_sec: timeout.as_secs() as _, tv_nsec: timeout.subsec_nanos() as _ };
+    // A signal ends the wait; the caller polls again.
     let _signal = poll(&mut ends, Some(&timeout));
 }
 
@@ -104,18 +104,18 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back, once.
+/// Restores the terminal, once.
 fn leave() {
     if ACTIVE.swap(false, Ordering::SeqCst) {
-        // Where the terminal is gone, there is nothing to give back.
+        // Errors are ignored: if the terminal is gone, there is nothing to restore.
         let _gone = execute!(io::stdout(), LeaveAlternateScreen, Show);
         let _gone = disable_raw_mode();
     }
 }
 
-/// The terminal that the command's tests have.
+/// The pseudo-terminal of the command's tests.
 #[cfg(all(test, target_os = "linux"))]
-#[allow(dead_code, reason = "a part of it is used here")]
+#[allow(dead_code, reason = "only a part is used here")]
 #[path = "../../tests/command/support/pty.rs"]
 mod pty;
 
@@ -124,30 +124,30 @@ mod tests {
     use super::*;
 
     #[test]
-    #[ignore = "the child of the test below, in a terminal of its own"]
-    fn a_screen_in_which_something_panics() {
+    #[ignore = "child process of the test below, in a terminal of its own"]
+    fn a_screen_with_a_panicking_thread() {
         let _screen = Screen::enter().expect("a terminal");
-        // Where the measuring does, its thread is the one to panic.
+        // Like the measurement, in a thread of its own.
         let thread = std::thread::spawn(|| panic!("on purpose"));
         assert!(thread.join().is_err());
         std::process::exit(7);
     }
 
     #[test]
-    fn a_panic_gives_the_terminal_back_before_it_says_why() {
+    fn a_panic_restores_the_terminal_before_its_message() {
         let pty = pty::Pty::new();
         let before = pty.settings();
-        let name = "watch::terminal::tests::a_screen_in_which_something_panics";
+        let name = "watch::terminal::tests::a_screen_with_a_panicking_thread";
         let program = std::env::current_exe().expect("this program");
         let mut command = std::process::Command::new(program);
         let mut child = pty.start(command.args(["--ignored", "--exact", name, "--nocapture"]));
-        // The drop of the screen never comes: the hook alone has given the terminal back.
+        // The screen is never dropped, so the hook alone has restored the terminal.
         assert_eq!(pty.status(&mut child), Some(7), "{}", pty.printed());
         assert_eq!(pty.settings(), before);
         pty.wait_for("on purpose", 0);
         let printed = pty.printed();
-        let left = printed.find(pty::LEAVE).expect("the screen is left");
+        let left = printed.find(pty::LEAVE).expect("the alternate screen is left");
         assert!(printed.find(pty::ENTER).is_some_and(|entered| entered < left), "{printed:?}");
-        assert!(printed.find("on purpose").is_some_and(|said| left < said), "{printed:?}");
+        assert!(printed.find("on purpose").is_some_and(|message| left < message), "{printed:?}");
     }
 }

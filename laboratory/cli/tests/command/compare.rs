@@ -43,7 +43,7 @@ fn runs_are_compared_by_number_hash_or_file() {
     assert_eq!(two["cells"].as_array().map(Vec::len), Some(3));
     assert_eq!(two["others"][0]["pairing"], "none");
     let (text, _) = place.expect(&["compare", "1", "2", "--full"], 0);
-    assert!(text.contains("run 1 (") && text.contains("before") && text.contains("over all: "), "{text}");
+    assert!(text.contains("run 1 (") && text.contains("before") && text.contains("overall: "), "{text}");
 
     place.expect(&["export", "2", "--to", "json", "--raw", "--output", "two.json"], 0);
     let file = place.json(&["compare", "two.json", "2"]);

@@ -150,14 +150,14 @@ fn compilers_that_fail_are_rows_that_say_why() {
     let compilers = [
         ("fails", format!("{version}; echo 'x: error: out of order' >&2; exit 1"), "out of order"),
         ("hangs", format!("{version}; sleep 3600"), "did not end within 1 s"),
-        ("lazy", version.to_owned(), "writes no object"),
+        ("lazy", version.to_owned(), "wrote no object"),
         (
             "garbage",
             format!("{version}; while [ $# -gt 1 ]; do [ \"$1\" = -o ] && echo junk > \"$2\"; shift; done"),
             "not an object file",
         ),
-        ("silent", "sleep 3600".to_owned(), "does not say its version"),
-        ("broken", "exit 7".to_owned(), "does not say its version"),
+        ("silent", "sleep 3600".to_owned(), "does not report its version"),
+        ("broken", "exit 7".to_owned(), "does not report its version"),
     ];
     // All are written before the first is started: a file that is open for writing cannot be run.
     let compilers = compilers.map(|(name, text, why)| (name, script(&place, name, &text), text, why));

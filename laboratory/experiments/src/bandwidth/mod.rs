@@ -1,8 +1,9 @@
-//! bandwidth: what one core gets out of memory by reading, by writing through the caches, and by writing past them.
+//! bandwidth: the memory bandwidth that one core reaches by reading, by cached writes, and by non-temporal
+//! writes.
 //!
-//! In 2003 reads reached half of the memory's bandwidth, cached writes (which read each line before they write it) a
-//! third, and non-temporal writes all of it. The bandwidth itself is not known here; it is taken to be the most bytes that
-//! any of these passes moves over the bus, reads before writes counted.
+//! In 2003 reads reached half of the memory's bandwidth, cached writes (which read each line before they
+//! write it) a third, and non-temporal writes all of it. The bandwidth itself is unknown here; it is taken to
+//! be the largest bus traffic of any of these passes, including reads before writes.
 
 mod claims;
 mod probe;
@@ -25,10 +26,10 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The most that any pass moves over the bus.
+/// The figure of the largest bus traffic of any pass.
 const MOST: &str = "the most on the bus";
 
-/// The size in whole MiB of a buffer that no cache holds, limited to a quarter of the free memory.
+/// The size of a buffer that fits in no cache, in whole MiB, limited to a quarter of the free memory.
 pub(super) fn uncached_bytes(context: &Context<'_>) -> Result<u64, Failure> {
     let wanted = context.here.caches.too_large();
     let free = context.here.environment.memory.available_bytes / 4;
@@ -44,7 +45,7 @@ pub(super) fn uncached_bytes(context: &Context<'_>) -> Result<u64, Failure> {
     Ok(bytes)
 }
 
-/// Shares of the bandwidth and GB/s as published.
+/// The published share of the bandwidth, and GB/s.
 fn published(pass: &str) -> (Option<f64>, Option<f64>) {
     match pass {
         "read" => (Some(1.0 / 2.0), None),
@@ -85,7 +86,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Which of these figures are missing and why, a note for each reason.
+/// A note for each reason why some of these figures are missing.
 pub(super) fn reasons(figures: &Figures, names: &[&str]) -> Vec<String> {
     let mut by_reason: Vec<(String, Vec<&str>)> = Vec::new();
     for name in names {
@@ -105,7 +106,7 @@ fn on_bus(pass: &str) -> String {
     format!("{pass}, on the bus")
 }
 
-/// The pass that moves most over the bus, of those whose traffic is known.
+/// The pass with the largest bus traffic, among those whose traffic is known.
 fn most(figures: &Figures) -> Option<(&'static str, Figure)> {
     let known = PASSES.iter().filter(|pass| **pass != "rep stosb");
     known
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bandwidth_is_what_moves_most_over_the_bus() {
+    fn the_bandwidth_is_the_largest_known_bus_traffic() {
         let mut figures = Figures::default();
         for (pass, rate) in
             [("read", 11.0), ("cached write", 12.0), ("rep stosb", 30.0), ("non-temporal write", 9.0)]
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_given_once_with_all_that_it_keeps_out() {
+    fn each_reason_is_given_once_with_all_its_figures() {
         let mut figures = Figures::default();
         figures.add("one", Figure::exact(Unit::Ns, 1.0));
         for name in ["two", "three"] {

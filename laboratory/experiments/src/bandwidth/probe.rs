@@ -1,9 +1,9 @@
-//! Memory read, written through the caches and written past them, by one core, side by side.
+//! One core reads memory, writes it through the caches, and writes it bypassing them.
 //!
-//! Every pass goes through one buffer that no cache holds (its size is the parameter `bytes`), pre-faulted by writing; so
-//! a pass begins with the buffer's end in the last cache, as far as it fits, and its beginning nowhere. Copies are from
-//! the buffer's first half to its second, so that every pass reads and writes as many bytes together as the buffer has.
-//! Samples are the ticks of one pass.
+//! Every pass covers one buffer that fits in no cache (its size is the parameter `bytes`), pre-faulted by
+//! writing. A pass therefore starts with the end of the buffer in the last cache, as far as it fits, and the
+//! beginning uncached. Copies go from the buffer's first half to its second, so that every pass reads and
+//! writes as many bytes in total as the buffer has. Samples are the ticks of one pass.
 
 use crate::batches::{Batches, Timed};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
@@ -27,8 +27,8 @@ pub const PASSES: [&str; 7] = [
     "non-temporal copy",
 ];
 
-/// Bytes that cross the memory bus for it: a cached write is read before it is written, unless the core knows that the
-/// whole line will be overwritten; then this is more than what crosses.
+/// Bytes that a pass moves over the memory bus. A cached write counts twice, because its line is read first;
+/// if the core knows that the whole line will be overwritten and skips the read, this is too high.
 #[must_use]
 pub fn on_the_bus(pass: &str, buffer_bytes: u64) -> u64 {
     match pass {
@@ -38,25 +38,25 @@ pub fn on_the_bus(pass: &str, buffer_bytes: u64) -> u64 {
     }
 }
 
-/// What the probe is asked for.
+/// The parameters of the probe.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// Of the buffer; more than the caches hold if it is not said.
+    /// The size of the buffer; by default more than the caches hold.
     pub bytes: Option<u64>,
 }
 
-/// What is established besides.
+/// Facts about the probe.
 #[derive(Deserialize, Serialize)]
 struct Facts {
-    /// Of the buffer: whole turns of every pass.
+    /// The size of the buffer, a multiple of the step of every pass.
     bytes: usize,
 }
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let bytes = setup.parameters::<Parameters>()?.bytes.unwrap_or(setup.caches.too_large());
     let bytes = (bytes as usize / (2 * TURN)).max(1) * 2 * TURN;
-    let mut arena = Arena::new(bytes, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    let mut arena = Arena::new(bytes, Pages::Base)?;
     arena.prefault();
     setup.status.beat();
     let arena = Rc::new(arena);
@@ -65,7 +65,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         let arena = arena.clone();
         Timed::new(pass, 1, move |times| {
             for _ in 0..times {
-                // SAFETY: bytes is a multiple of TURN within the arena, from a page boundary; nothing else accesses it.
+                // SAFETY: `bytes` is a multiple of TURN within the arena, which starts at a page boundary;
+                // nothing else accesses it.
                 unsafe { kernel(arena.start(), bytes) };
             }
         })
@@ -84,7 +85,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             None => unusable.push(Unusable::new(pass, lacks)),
         }
     }
-    // The portable list names a plain store there.
+    // The portable list has a plain store in this place.
     if cfg!(target_arch = "x86_64") {
         all.push(whole(PASSES[4], kinds.nt_stores[0]));
     } else {
@@ -100,7 +101,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
             Timed::new(pass, 1, move |times| {
                 let half = bytes / 2;
                 for _ in 0..times {
-                    // SAFETY: both halves are in the arena, a multiple of 512 bytes long, at line boundaries, and apart.
+                    // SAFETY: both halves are in the arena, start at line boundaries, are a multiple of 512
+                    // bytes long and disjoint.
                     unsafe { copy(arena.start().wrapping_add(half), arena.start(), half) };
                 }
             })
@@ -120,10 +122,11 @@ mod copies {
     macro_rules! copy {
         ($name:ident, $store:literal, $after:literal) => {
             /// # Safety
-            /// `len` bytes, a multiple of 64 and not 0, at line boundaries, readable at `src` and writable at `dst`,
-            /// apart.
+            /// `len` is a multiple of 64 and not 0; `src` and `dst` are at line boundaries, readable and
+            /// writable for `len` bytes, and disjoint.
             pub(super) unsafe fn $name(dst: *mut u8, src: *const u8, len: usize) {
-                // SAFETY: a line a turn, until src is at its end, by the caller's contract.
+                // SAFETY: each iteration copies one line until `src` reaches its end, by the caller's
+                // contract.
                 unsafe {
                     asm!(
                         "2:",
@@ -174,7 +177,7 @@ mod tests {
     use carryline_verification::status::StatusPage;
 
     #[test]
-    fn the_copies_copy_every_line_and_no_other() {
+    fn copies_copy_every_line_and_no_other() {
         let mut arena = Arena::new(16 << 10, Pages::Base).expect("16 KiB");
         for copy in [copies::cached as Copy, copies::non_temporal] {
             arena.prefault();

@@ -1,8 +1,9 @@
-//! chains: the Internet checksum over chains of buffers, nine of 1996 or one given on the command line.
+//! chains: the Internet checksum over chains of buffers: the nine of 1996, or one given on the command line.
 //!
-//! Each chain is laid out several times with each buffer at a random 4-bit alignment, which is printed as its author's
-//! program printed it, with the checksum by every implementation (they must agree) and the time of each. Whether an
-//! implementation minds odd addresses is asked of 2048 bytes at two fixed ones, through the engine.
+//! Each chain is laid out several times, with each buffer at a random 4-bit alignment. The output has the
+//! form of the author's program: the alignments, the checksum by every implementation (they must agree) and
+//! the time of each. The effect of odd addresses is measured through the engine, on 2048 bytes at an even and
+//! an odd address.
 
 mod claims;
 mod probe;
@@ -29,7 +30,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The implementations: what the document calls them, and the variants here; then today's.
+/// The implementations: their names in the document, and the variants here; the last is today's.
 pub const IMPLEMENTATIONS: [(&str, &str); 6] = [
     ("orig", "words16_c"),
     ("dr1", "dr1"),
@@ -39,8 +40,8 @@ pub const IMPLEMENTATIONS: [(&str, &str); 6] = [
     ("now", "carryline"),
 ];
 
-/// A chain of the document, with the medians of its eight published times by orig, dr1, bde1, myc1, myc2. Their unit is
-/// not stated.
+/// A chain of the document, with the medians of its eight published times for orig, dr1, bde1, myc1, myc2.
+/// Their unit is not stated.
 struct Published {
     name: &'static str,
     what: &'static str,
@@ -87,9 +88,9 @@ const NINE: [Published; 9] = [
     ),
 ];
 
-/// Chains of more bytes than this are laid out twice alone, and in fewer processes.
+/// Longer chains are laid out only twice, and in fewer processes.
 const LONG_BYTES: u64 = 16 << 20;
-/// The length that is measured at an even and at an odd address.
+/// The length measured at an even and at an odd address.
 const FIXED_BYTES: u64 = 2048;
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
@@ -100,7 +101,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             let chains: Vec<(&str, Vec<u64>)> =
                 NINE.iter().map(|chain| (chain.name, chain.lengths.to_vec())).collect();
             let found = measure(context, &chains, context.chain_repeats, 0.6)?;
-            outcome.tables.push(table(&found.special));
+            outcome.tables.push(table(&found.probed));
             found.report(&mut outcome, &chains);
             addresses(context, &mut outcome)?;
         }
@@ -124,11 +125,11 @@ fn given(context: &Context<'_>, lengths: &[u32], outcome: &mut Outcome) -> Resul
     Ok(())
 }
 
-/// What a probe of chains found.
+/// The results of a probe of chains.
 pub struct Found {
     /// Its series are `IMPLEMENTATION CHAIN` and `IMPLEMENTATION CHAIN draw N`.
-    pub special: Probed,
-    /// By chain and draw: alignments and sums.
+    pub probed: Probed,
+    /// The alignments and sums by chain and draw.
     pub draws: Vec<Draw>,
 }
 
@@ -141,7 +142,7 @@ pub fn measure(
 ) -> Result<Found, Failure> {
     let bytes: u64 = chains.iter().flat_map(|(_, lengths)| lengths).sum();
     let available = context.here.environment.memory.available_bytes;
-    // The chain itself, a copy for the reference, and room for everybody else.
+    // The chain itself, a copy for the reference, and room for other programs.
     if bytes.saturating_mul(2) > available - available / 8 {
         return Err(context.impossible(format!(
             "the chain has {bytes} bytes, and {} MiB of memory are available",
@@ -156,39 +157,43 @@ pub fn measure(
         variants: IMPLEMENTATIONS.map(|(_, variant)| variant.to_owned()).into(),
         seed: context.seed,
     };
-    let special = if bytes > LONG_BYTES {
+    let probed = if bytes > LONG_BYTES {
         context.probe_in("chains", &parameters, share, 2)?
     } else {
         context.probe("chains", &parameters, share)?
     };
-    // Every process draws the same.
-    let draws = special.first_facts()?.unwrap_or_default();
-    Ok(Found { special, draws })
+    // Every process draws the same alignments.
+    let draws = probed.first_facts()?.unwrap_or_default();
+    Ok(Found { probed, draws })
 }
 
 impl Found {
-    /// Adds figures, the printed draws, and what went wrong.
+    /// Adds figures, the printed draws, and failures.
     pub fn report(&self, outcome: &mut Outcome, chains: &[(&str, Vec<u64>)]) {
         for (name, _) in chains {
             for (label, _) in IMPLEMENTATIONS {
-                let figure = self.special.ns(&format!("{label} {name}"));
+                let figure = self.probed.ns(&format!("{label} {name}"));
                 outcome.figures.add_or_reason(format!("{label} {name}"), figure);
             }
             outcome.plots.push(self.printed(name));
         }
-        let disagree = self.draws.iter().filter(|draw| !draw.agree).count();
-        let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::Draws, disagree as f64)).flatten();
-        let reason = || self.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
-        outcome.figures.add_or_reason("draws that disagree", counted.ok_or_else(reason));
-        for Unusable { series, reason } in &self.special.unusable {
+        outcome.figures.add_or_reason("draws that disagree", self.disagreeing());
+        for Unusable { series, reason } in &self.probed.unusable {
             outcome.notes.push(format!("{series} is left out: {reason}."));
         }
-        if let Some(reason) = &self.special.reason {
+        if let Some(reason) = &self.probed.reason {
             outcome.notes.push(format!("Partly measured: {reason}."));
         }
     }
 
-    /// The draws of a chain as the author's program printed them.
+    /// The number of draws whose sums disagree.
+    pub fn disagreeing(&self) -> Result<Figure, String> {
+        let disagree = self.draws.iter().filter(|draw| !draw.agree).count();
+        let counted = (!self.draws.is_empty()).then(|| Figure::exact(Unit::Draws, disagree as f64)).flatten();
+        counted.ok_or_else(|| self.probed.reason.clone().unwrap_or("no chain was summed".to_owned()))
+    }
+
+    /// The draws of a chain in the form of the author's program.
     fn printed(&self, name: &str) -> String {
         let mut printed = format!("{name} (time: ns)\n");
         for draw in self.draws.iter().filter(|draw| draw.chain == name) {
@@ -200,7 +205,7 @@ impl Found {
             let agree = if draw.agree { "" } else { "  THEY DISAGREE" };
             printed.push_str(&format!("{agree}\ntime:"));
             for (label, _) in IMPLEMENTATIONS {
-                let time = self.special.ns(&format!("{label} {name} draw {}", draw.number));
+                let time = self.probed.ns(&format!("{label} {name} draw {}", draw.number));
                 let time = time.map_or_else(|_| "-".to_owned(), |time| number(time.value()));
                 printed.push_str(&format!(" {label}={time}"));
             }
@@ -210,13 +215,13 @@ impl Found {
     }
 }
 
-/// The checksum that goes into a header, by an implementation: the sum's complement.
+/// The checksum field by an implementation: the complement of the sum.
 pub fn checksum(draw: &Draw, label: &str) -> String {
     draw.sums.get(label).map_or_else(|| "-".to_owned(), |sum| format!("{:04x}", !sum))
 }
 
-/// Published beside measured, a row for each chain.
-fn table(special: &Probed) -> TableResult {
+/// Published next to measured times, one row per chain.
+fn table(probed: &Probed) -> TableResult {
     let mut columns: Vec<(String, &str)> =
         vec![("chain".into(), ""), ("what".into(), ""), ("sum of".into(), "bytes")];
     for (label, _) in &IMPLEMENTATIONS[..5] {
@@ -234,15 +239,15 @@ fn table(special: &Probed) -> TableResult {
         let mut row: Vec<Datum> = vec![chain.name.into(), chain.what.into(), (bytes as f64).into()];
         for ((label, _), published) in IMPLEMENTATIONS.iter().zip(chain.times) {
             row.push(published.into());
-            row.push(special.ns(&format!("{label} {}", chain.name)).as_ref().ok().into());
+            row.push(probed.ns(&format!("{label} {}", chain.name)).as_ref().ok().into());
         }
-        row.push(special.ns(&format!("now {}", chain.name)).as_ref().ok().into());
+        row.push(probed.ns(&format!("now {}", chain.name)).as_ref().ok().into());
         table.push(row);
     }
     table
 }
 
-/// 2048 bytes at an even and at an odd address.
+/// Measures 2048 bytes at an even and at an odd address.
 fn addresses(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let variants: Vec<&str> = IMPLEMENTATIONS.iter().map(|(_, variant)| *variant).collect();
     let situations = [0, 1].map(|offset| {

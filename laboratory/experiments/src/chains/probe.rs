@@ -1,13 +1,14 @@
-//! Chains of buffers, each buffer at a random alignment: sums of several routines, and their times.
+//! Chains of buffers, each buffer at a random alignment: sums by several routines, and their times.
 //!
-//! What 1996 measured: a chain's lengths are given, each buffer begins at a random 4-bit alignment, every routine sums
-//! the chain and must agree with the others, and then is timed over it; so several times with other alignments
-//! (draws). Draws depend on the run's seed alone, so every worker process times the same ones. Behind a buffer of odd
-//! length the sum is turned by eight bits, for every routine alike.
+//! The method of 1996: a chain's lengths are given, each buffer begins at a random 4-bit alignment, every
+//! routine sums the chain and must agree with the others, and is then timed on it; this is repeated with
+//! other alignments (draws). Draws depend only on the run's seed, so every worker process times the same
+//! ones. After a buffer of odd length the sum is rotated by eight bits, for all routines alike.
 //!
-//! Parameters: `chains` (lists of lengths), `names` (what series call them), `draws`, `variants` and `labels` (checksum
-//! variants and what series call them; the second is timed twice, for the noise floor), `seed`. Series: `LABEL NAME`, the
-//! mean over the draws, and `LABEL NAME draw N`. The facts give each draw's alignments and sums.
+//! Parameters: `chains` (lists of lengths), `names` (the chains' names in series), `draws`, `variants` and
+//! `labels` (checksum variants and their names in series; the second is timed twice, for the noise floor),
+//! `seed`. Series: `LABEL NAME`, the mean over the draws, and `LABEL NAME draw N`. The facts give each draw's
+//! alignments and sums.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
@@ -28,27 +29,27 @@ use std::collections::BTreeMap;
 pub static PROBE: Probe =
     Probe { name: "chains", what: "checksums of chains of buffers at random alignments", start };
 
-/// Alignments are drawn from 0 to this.
+/// Alignments are drawn below this.
 const ALIGNMENTS: u64 = 16;
-/// A batch that is timed takes about this long, a single chain at least.
+/// A timed batch takes about this long, and has at least one chain.
 const BATCH_NS: f64 = 8_000.0;
-/// Arguments of a batch, at most: they must stay in the cache beside the data.
+/// The most calls of a batch: their arguments must stay in the cache together with the data.
 const MOST_CALLS: usize = 512;
-/// A batch before a timed one warms up, unless chains are longer than this.
+/// Longer chains are not warmed up by a batch before the timed one.
 const WARM_BYTES: u64 = 1 << 20;
 
-/// A chain laid out at one draw of alignments.
+/// A chain laid out with one draw of alignments.
 struct Layout {
     name: String,
     draw: usize,
     lengths: Vec<u64>,
     alignments: Vec<u64>,
-    /// The calls of a batch: one chain, as often as it is timed at once.
+    /// The calls of a batch: the chain, repeated `count` times.
     calls: Vec<Call>,
     count: usize,
 }
 
-/// What the probe is asked for.
+/// The parameters of the probe.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -56,28 +57,28 @@ pub struct Parameters {
     pub chains: Vec<Vec<u64>>,
     /// The chains' names.
     pub names: Vec<String>,
-    /// How often each is laid out.
+    /// The number of layouts of each chain.
     pub draws: u32,
     /// The implementations' names.
     pub labels: Vec<String>,
     /// The implementations.
     pub variants: Vec<String>,
-    /// Decides the alignments.
+    /// The seed of the alignments.
     pub seed: u64,
 }
 
-/// A chain as it was laid out once, and its checksums: what is established besides is a list of these, by chain and draw.
+/// One layout of a chain, and its checksums. The facts of the probe are a list of these, by chain and draw.
 #[derive(Deserialize, Serialize)]
 pub struct Draw {
     /// The chain's name.
     pub chain: String,
-    /// Which of its draws, from 1.
+    /// The number of the draw, from 1.
     pub number: usize,
-    /// Of its buffers, modulo 16.
+    /// The addresses of its buffers, modulo 16.
     pub alignments: Vec<u64>,
-    /// By implementation.
+    /// The sums by implementation.
     pub sums: BTreeMap<String, u16>,
-    /// Whether all of them are right.
+    /// Whether all sums are correct.
     pub agree: bool,
 }
 
@@ -89,7 +90,7 @@ struct Chains {
     /// The routines; the twin last.
     routines: Vec<(String, Verified<'static>)>,
     unusable: Vec<Unusable>,
-    /// By layout: what was summed before anything was timed.
+    /// The sums by layout, computed before any timing.
     sums: Vec<Draw>,
     overhead_ticks: f64,
     rng: Xoshiro256PlusPlus,
@@ -103,7 +104,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }
     let room = |chain: &Vec<u64>| chain.iter().map(|len| slot_bytes(*len)).sum::<u64>();
     let bytes = chains.iter().map(room).max().unwrap_or(1);
-    let mut arena = Arena::new(bytes as usize, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    let mut arena = Arena::new(bytes as usize, Pages::Base)?;
     arena.prefault();
     setup.status.beat();
 
@@ -141,7 +142,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     .calibrated(setup))
 }
 
-/// Room for a buffer at any alignment, in whole lines: buffers share none.
+/// Room for a buffer at any alignment, in whole lines, so that no two buffers share a line.
 fn slot_bytes(len: u64) -> u64 {
     (len + ALIGNMENTS).next_multiple_of(64)
 }
@@ -178,7 +179,7 @@ impl Layout {
 }
 
 impl Chains {
-    /// Sums every layout by every routine.
+    /// Sums every layout with every routine.
     fn summed(mut self: Box<Self>, setup: &Setup<'_>) -> Box<Self> {
         for layout in &self.layouts {
             let (right, sums) = self.sums(layout);
@@ -195,7 +196,7 @@ impl Chains {
         self
     }
 
-    /// As many chains to a batch as its length asks for.
+    /// Sets the number of chains in each batch by the time of one chain.
     fn calibrated(mut self: Box<Self>, setup: &Setup<'_>) -> Box<Self> {
         let Some((_, verified)) = self.routines.first().cloned() else { return self };
         for index in 0..self.layouts.len() {
@@ -209,12 +210,12 @@ impl Chains {
         self
     }
 
-    /// Ticks that a routine takes for one chain of a layout.
+    /// The ticks that a routine takes for one chain of a layout.
     fn ticks(&self, layout: usize, verified: &Verified<'_>, placement: usize) -> f64 {
         let layout = &self.layouts[layout];
         let batch = layout.batch(&layout.calls, layout.count, self.arena.start(), placement);
-        // SAFETY: every call reads its own slot of the arena, at an offset below 2^32 (chains are at most 1 GiB and a
-        // slot a line more); there are count * segments of them; the routine is verified.
+        // SAFETY: every call reads its own slot of the arena, at an offset below 2^32 (chains have at most 1
+        // GiB, and a slot one line more); there are count * segments calls; the routine is verified.
         let ticks = unsafe { loops::time(verified, &batch) };
         (ticks as f64 - self.overhead_ticks) / layout.count as f64
     }
@@ -229,7 +230,7 @@ impl Chains {
             joined.extend_from_slice(unsafe { std::slice::from_raw_parts(start, call.len as usize) });
         }
         let batch = layout.batch(&layout.calls[..segments], 1, self.arena.start(), 0);
-        // The twin is the second once more.
+        // The last is the twin of the second.
         let count = self.routines.len() - usize::from(self.routines.len() > 2);
         let sums = self.routines[..count]
             .iter()
@@ -300,7 +301,7 @@ mod tests {
     use crate::testing::setup;
 
     #[test]
-    fn every_routine_agrees_on_every_draw_and_alignments_repeat_with_the_seed() {
+    fn all_routines_agree_and_alignments_depend_only_on_the_seed() {
         let status = StatusPage::create().expect("a page");
         let parameters = crate::json(&Parameters {
             chains: vec![vec![1, 3, 1, 3], vec![40], vec![7, 64, 1, 1]],

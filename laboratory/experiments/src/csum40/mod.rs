@@ -1,9 +1,9 @@
-//! csum40: the article's story of csum_partial over 40 bytes, step by step.
+//! csum40: the article's optimisation of csum_partial over 40 bytes, step by step.
 //!
-//! Its program inlines the sum into a loop that feeds each result into the next call, and prints cycles per call. Here
-//! the same loop runs again ([`probe`]), beside one whose calls are independent and one with fences; then every
-//! step is called through a pointer, as users of a dispatched library call it, in cells of the engine. The two forms
-//! that the article got wrong are shown to be wrong.
+//! The article's program inlines the sum into a loop that feeds each result into the next call, and prints
+//! cycles per call. Here the same loop runs again ([`probe`]), next to one with independent calls and one
+//! with fences. Then every step is called through a pointer, as users of a dispatched library call it, in
+//! cells of the engine. The two incorrect forms of the article are shown to be wrong.
 
 mod claims;
 mod probe;
@@ -29,7 +29,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A step of the story: what was done, and cycles at even and odd addresses as published, then between fences.
+/// A step of the article, with the published cycles at even and odd addresses, and the same between fences.
 struct Step {
     kernel: &'static str,
     what: &'static str,
@@ -77,7 +77,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         ("baseline's share of wrong sums", facts.as_ref().map(|facts| facts.wrong_at_odd_addresses)),
         ("listing's share of wrong sums", facts.as_ref().map(|facts| facts.wrong_two_streams)),
     ] {
-        let reason = || inlined.reason.clone().unwrap_or_else(|| "nobody counted".to_owned());
+        let reason = || inlined.reason.clone().unwrap_or_else(|| "no worker counted them".to_owned());
         outcome.figures.add_or_reason(
             name,
             share.and_then(|share| Figure::exact(Unit::Percent, share * 100.0)).ok_or_else(reason),
@@ -94,7 +94,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// The article's table: a row for each step.
+/// The article's table, one row per step.
 fn story(figures: &Figures) -> TableResult {
     let mut table = TableResult::new(
         "The steps, a row each: each sum is the seed of the next call, inlined",
@@ -131,7 +131,7 @@ fn story(figures: &Figures) -> TableResult {
     table
 }
 
-/// What the article's one column holds together: every mode on its own.
+/// Each mode in a column of its own; the article's single column mixes them.
 fn modes(figures: &Figures) -> TableResult {
     let mut table = TableResult::new(
         "Each mode, inlined; fenced: minus the empty loop, as published",
@@ -166,7 +166,7 @@ fn modes(figures: &Figures) -> TableResult {
     table
 }
 
-/// Every step as a routine behind a pointer, through the engine.
+/// Measures every step called through a pointer, with the engine.
 fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut situations = Vec::new();
     for dependence in Dependence::ALL {
@@ -208,7 +208,7 @@ fn called(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The two forms that the article got wrong, with the input that shows it.
+/// The two incorrect forms of the article, each with a failing input.
 fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut table = TableResult::new(
         format!(
@@ -242,7 +242,7 @@ fn caught(proof: &Proof) -> (&'static str, String) {
     }
 }
 
-/// What the article's column hides, in one sentence with this machine's figures.
+/// The finding that the article's column hides, with this machine's figures.
 fn headline(figures: &Figures) -> String {
     let value = |kernel: &str, mode: &str| {
         figures.get(&format!("{kernel}, {mode}, even")).map(|figure| format!("{:.1}", figure.value()))

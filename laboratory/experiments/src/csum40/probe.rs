@@ -1,11 +1,11 @@
-//! The article's own way to time 40 bytes: the sum inlined into the loop, not called through a pointer.
+//! The article's own way to time 40 bytes: the sum is inlined into the loop, not called through a pointer.
 //!
-//! Eight kernels and an empty one, at an even and an odd address, in three loops: each sum fed into the next call
-//! (what the article's program does), the same seed every time (what its reader expects), and a fence on both
-//! sides. Series are `KERNEL, MODE, ADDRESS`; the fenced ones are less the empty kernel's of the same round, as the
-//! article's are. Every kernel is the body of a variant that is verified first.
+//! Eight kernels and an empty one, at an even and an odd address, in three loops: each sum is the seed of the
+//! next call (as in the article's program), the same seed every time (as its readers expect), and with a
+//! fence on both sides. Series are `KERNEL, MODE, ADDRESS`; from the fenced ones the empty kernel of the same
+//! round is subtracted, as in the article. Every kernel is the body of a variant, which is verified first.
 //!
-//! The facts say how often the two forms that the article got wrong are wrong, over random data and seeds.
+//! The facts give the error rates of the two incorrect forms of the article, over random data and seeds.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub const KERNELS: [&str; 9] = [
     "train 32",
     "zero sum",
 ];
-/// The variants whose bodies they are.
+/// The variants whose bodies the other kernels are.
 pub const VARIANTS: [&str; 8] = [
     "odd_address_swap",
     "specialised_40",
@@ -41,15 +41,15 @@ pub const VARIANTS: [&str; 8] = [
 pub const MODES: [&str; 3] = ["chained", "independent", "fenced"];
 /// The addresses' names.
 pub const ADDRESSES: [&str; 2] = ["even", "odd"];
-/// Random trials of the forms that are known to be wrong.
+/// Random trials of the known-bad forms.
 pub const TRIALS: u32 = 10_000;
 
-/// What is established besides: in which share of random trials the two forms that the article got wrong are wrong.
+/// The share of random trials in which each of the two incorrect forms of the article is wrong.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Facts {
-    /// Its baseline, at odd addresses.
+    /// Of its baseline, at odd addresses.
     pub wrong_at_odd_addresses: f64,
-    /// Its listing of two streams, anywhere.
+    /// Of its listing of two streams, at any address.
     pub wrong_two_streams: f64,
 }
 
@@ -80,17 +80,17 @@ mod x86 {
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// Calls of a batch: some tens of microseconds.
+    /// Calls per batch, which takes tens of microseconds.
     const CALLS: usize = 10_000;
     const WARM: usize = 64;
     const BYTES: usize = 40;
     const CHAINED: u8 = 0;
     const INDEPENDENT: u8 = 1;
     const FENCED: u8 = 2;
-    /// The A/A kernel, by its place in `KERNELS`.
+    /// The index in `KERNELS` of the kernel that is timed twice (A/A).
     const TWICE: usize = 4;
 
-    /// A kernel inlined into a loop: data and calls in, ticks out.
+    /// A kernel inlined into a loop: takes the data and the number of calls, returns ticks.
     type Batch = unsafe fn(*const u8, usize) -> u64;
 
     pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
@@ -101,7 +101,7 @@ mod x86 {
             }
         }
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
-        // Room for an odd start, at a line boundary, on the heap of this process.
+        // Heap memory with room for a line boundary and an odd start after it.
         let mut data = vec![0_u8; 64 + 64 + BYTES];
         rng.fill_bytes(&mut data);
         let wrong = wrong_share(&mut rng)?;
@@ -116,7 +116,7 @@ mod x86 {
     }
 
     struct Inlined {
-        /// Kernels that take no part, with the reason.
+        /// Kernels that cannot be timed, with the reason.
         unusable: Vec<(usize, String)>,
         data: Vec<u8>,
         start: usize,
@@ -141,13 +141,13 @@ mod x86 {
 
         fn twins(&self) -> Vec<(usize, usize)> {
             let group = KERNELS.len() + 1;
-            // Of the chained loop: the floor is that of the table which the article prints.
+            // Those of the chained loop: the floor applies to the article's table.
             (0..ADDRESSES.len()).map(|g| (g * group + TWICE, g * group + KERNELS.len())).collect()
         }
 
         fn round(&mut self, _status: &StatusPage) -> Result<Vec<f64>, Impossible> {
             let mut samples = Vec::new();
-            // Where the loops fall decides some of these figures: no round rests on one place alone.
+            // Some of these figures depend on the placement of the loops, so it varies by round.
             let placement = below(&mut self.rng, PLACEMENTS);
             for mode in [CHAINED, INDEPENDENT, FENCED] {
                 for address in 0..ADDRESSES.len() {
@@ -161,8 +161,8 @@ mod x86 {
                             continue;
                         }
                         let batch = batch(kernel, mode, placement);
-                        // SAFETY: 40 bytes of the vector follow the pointer; the kernel's instructions were verified
-                        // to run here.
+                        // SAFETY: 40 bytes of the vector follow the pointer; the kernel's instructions were
+                        // verified to run here.
                         let ticks = unsafe {
                             batch(data, WARM);
                             batch(data, CALLS)
@@ -189,8 +189,8 @@ mod x86 {
         }
     }
 
-    /// The share of random trials in which the article's baseline (at odd addresses) and its listing of two streams
-    /// (anywhere) return another sum than the reference.
+    /// The share of random trials in which the article's baseline (at odd addresses) and its listing of two
+    /// streams (at any address) differ from the reference.
     fn wrong_share(rng: &mut Xoshiro256PlusPlus) -> Result<[f64; 2], Impossible> {
         let mut shares = [0.0; 2];
         for (name, offset, share) in [("odd_address_baseline", 1, 0), ("two_streams_article", 0, 1)] {
@@ -199,7 +199,7 @@ mod x86 {
                 return Err(Impossible(format!("there is no checksum/{name}")));
             };
             let mut wrong = 0_u32;
-            // Two bytes more than a message, at an even address.
+            // Room for a message at an even address or the odd one after it.
             let mut words = [0_u16; BYTES / 2 + 1];
             for _ in 0..TRIALS {
                 words.iter_mut().for_each(|word| *word = rng.next_u64() as u16);
@@ -207,7 +207,7 @@ mod x86 {
                 let start = words.as_ptr().cast::<u8>().wrapping_add(offset);
                 // SAFETY: offset is 0 or 1, and 42 bytes follow the array's start.
                 let message = unsafe { std::slice::from_raw_parts(start, BYTES) };
-                // SAFETY: a message of the length that both are made for; they read it and nothing else.
+                // SAFETY: a message of the length that both are written for; they read nothing else.
                 let sum = unsafe { routine(start, BYTES, seed) };
                 wrong += u32::from(carryline::checksum::fold(sum) != folded_sum(message, seed));
             }
@@ -216,7 +216,7 @@ mod x86 {
         Ok(shares)
     }
 
-    /// Kernels with their own names, so that each is compiled into loops of its own.
+    /// A kernel as a type, so that each is compiled into its own loops.
     trait Kernel {
         /// # Safety
         /// 40 bytes are readable at `data`, and the CPU has the kernel's instructions.
@@ -230,7 +230,8 @@ mod x86 {
                 impl Kernel for $name {
                     #[inline(always)]
                     unsafe fn sum($data: *const u8, $seed: u32) -> u32 {
-                        // SAFETY: 40 readable bytes and the CPU's instructions are what the caller of `sum` gives.
+                        // SAFETY: 40 readable bytes and the CPU's instructions are what the caller of `sum`
+                        // gives.
                         unsafe { $sum }
                     }
                 }
@@ -257,7 +258,7 @@ mod x86 {
         }
     }
 
-    /// The loop of a kernel, by its place in `KERNELS`.
+    /// The loop of a kernel, by its index in `KERNELS`.
     fn batch(kernel: usize, mode: u8, placement: usize) -> Batch {
         match kernel {
             0 => in_mode::<Null>(mode, placement),
@@ -298,21 +299,21 @@ mod x86 {
         place::<PAD>();
         let begin = clock::start();
         for _ in 0..count {
-            // SAFETY: no instruction at all. The compiler cannot know what comes out, so it keeps every call in the
-            // loop; the core sees neither an instruction nor a dependence.
+            // SAFETY: this emits no instruction. The compiler must assume that both values change, so it
+            // keeps every call in the loop; the core sees neither an instruction nor a dependence.
             unsafe {
                 core::arch::asm!("/* {0} {1:e} */", inout(reg) data, inout(reg) seed, options(nostack, preserves_flags));
             }
             if MODE == FENCED {
                 clock::fence();
             }
-            // SAFETY: the caller gives 40 readable bytes at `data`, which no instruction has changed, and the CPU has
-            // the instructions.
+            // SAFETY: the caller gives 40 readable bytes at `data`, which no instruction has changed, and the
+            // CPU has the instructions.
             let result = unsafe { K::sum(data, if MODE == CHAINED { sum } else { seed }) };
             if MODE == CHAINED {
                 sum = result;
             }
-            // SAFETY: no instruction: the result counts as used.
+            // SAFETY: this emits no instruction; it marks the result as used.
             unsafe {
                 core::arch::asm!("/* {0:e} */", in(reg) result, options(nostack, preserves_flags));
             }
@@ -330,7 +331,7 @@ mod x86 {
         type Sum = unsafe fn(*const u8, u32) -> u32;
 
         #[test]
-        fn the_inlined_kernels_sum_as_the_reference_does() {
+        fn inlined_kernels_agree_with_the_reference() {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(40);
             let mut bytes = [0_u8; BYTES + 1];
             let kernels: [(&str, Sum); 7] = [
@@ -348,7 +349,7 @@ mod x86 {
                     let message = &bytes[offset..offset + BYTES];
                     for (name, sum) in kernels {
                         let seed = if name == "zero sum" { 0 } else { rng.next_u64() as u32 };
-                        // SAFETY: 40 bytes; none of these needs more than x86-64 has.
+                        // SAFETY: 40 bytes; none of these needs more than baseline x86-64.
                         let got = carryline::checksum::fold(unsafe { sum(message.as_ptr(), seed) });
                         assert_eq!(got, folded_sum(message, seed), "{name} at {offset}, seed {seed:#x}");
                     }
@@ -357,7 +358,7 @@ mod x86 {
         }
 
         #[test]
-        fn both_forms_known_to_be_wrong_are_wrong_about_half_of_the_time() {
+        fn both_known_bad_forms_are_often_wrong() {
             let shares = wrong_share(&mut Xoshiro256PlusPlus::seed_from_u64(1)).expect("both are there");
             assert!(shares.iter().all(|share| (0.2..1.0).contains(share)), "{shares:?}");
         }

@@ -1,8 +1,8 @@
-//! dirty-check: zero only what is not zero already, by the share of blocks that are dirty.
+//! dirty-check: zeroing only what is not already zero, by the share of dirty blocks.
 //!
-//! Two ways of i686_pagezero look before they write: the old one scans for a word that is not zero and zeroes from there,
-//! the new one ORs 32 bytes together and writes the block only if something is set. Held against routines that write
-//! whatever is there, over pages with 0 to all of their 128 blocks dirty, hot and cold.
+//! Two forms of i686_pagezero check before they write: the old one scans for a nonzero word and zeroes from
+//! there; the new one ORs 32 bytes together and writes the block only if a bit is set. They are compared with
+//! routines that always write, on pages with 0 to all 128 blocks dirty, hot and cold.
 
 mod claims;
 mod probe;
@@ -59,7 +59,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// The share of dirty blocks, in percent, at which looking costs what writing all does.
+/// The share of dirty blocks, in percent, at which checking takes as long as writing everything.
 fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> {
     let of = |variant: &str| -> Result<Vec<Figure>, String> {
         DIRTY.iter().map(|dirty| found.figure(&name(variant, state, *dirty))).collect()
@@ -82,7 +82,7 @@ fn break_even(found: &Probed, state: &str, seed: u64) -> Result<Figure, String> 
     })
 }
 
-/// Where look less write, by share of dirty blocks, reaches zero: in percent.
+/// The share of dirty blocks, in percent, at which the difference (check minus write) crosses zero.
 fn share(differences: &[f64]) -> Option<f64> {
     let percent = |dirty: &u32| f64::from(*dirty) * 100.0 / f64::from(BLOCKS);
     let points: Vec<(f64, f64)> = DIRTY.iter().map(percent).zip(differences.iter().copied()).collect();
@@ -106,7 +106,7 @@ fn curve(outcome: &Outcome, state: &str) -> String {
         let point = |dirty: &u32| {
             Some((u64::from(*dirty) * 32, outcome.figures.get(&name(variant, state, *dirty))?.value()))
         };
-        // A logarithm has no place for none.
+        // The axis is logarithmic and cannot show 0.
         (variant.to_owned(), DIRTY.iter().filter(|dirty| **dirty > 0).filter_map(point).collect())
     };
     plot(&format!("A page of 4 KB, {state}, by dirty bytes"), "ns", true, VARIANTS.map(points).into())
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_break_even_lies_where_the_costs_meet() {
+    fn the_break_even_is_where_the_costs_are_equal() {
         // A check costs 10 plus 1 for each dirty block, against a constant 42.
         let differences: Vec<f64> = DIRTY.iter().map(|dirty| 10.0 + f64::from(*dirty) - 42.0).collect();
         assert_eq!(share(&differences), Some(25.0));

@@ -1,9 +1,10 @@
-//! Pages with a share of dirty blocks, zeroed by routines that look first and by routines that do not.
+//! Zeroes pages with a given share of dirty blocks, by routines that check first and by routines that do not.
 //!
-//! A page is 128 blocks of 32 bytes. Before each sample the given number of them, chosen at random, is filled with
-//! random bytes and the others are zero; then all pages are read (`hot`) or every line is flushed from all caches
-//! (`cold`), and the pages are zeroed one after the other. Series are `VARIANT, STATE, BLOCKS`, in ticks for a page.
-//! Every routine is a variant of the collection, verified first, called through a pointer.
+//! A page is 128 blocks of 32 bytes. Before each sample, the given number of blocks, chosen at random, is
+//! filled with random bytes, and the others are zeroed; then all pages are read (`hot`) or every line is
+//! flushed from all caches (`cold`), and the pages are zeroed one after the other. Series are
+//! `VARIANT, STATE, BLOCKS`, in ticks per page. Every routine is a variant of the collection, verified first
+//! and called through a pointer.
 
 use crate::batches::{Batches, Timed, flush_range};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
@@ -23,32 +24,31 @@ pub static PROBE: Probe = Probe {
     start,
 };
 
-/// The variants, in the order of the table: looking first, then not.
+/// The variants, in the order of the table: first those that check.
 pub const VARIANTS: [&str; 6] =
     ["i686_pagezero_or", "i686_pagezero_scan", "rep_stosl", "rep_stosb", "mov32_unroll_64", "movntps"];
-/// The caches' states.
+/// The cache states.
 pub const STATES: [&str; 2] = ["hot", "cold"];
 /// Blocks of a page.
 pub const BLOCKS: u32 = 128;
-/// How many of a page's blocks are dirty.
+/// The numbers of dirty blocks per page.
 pub const DIRTY: [u32; 8] = [0, 1, 4, 16, 32, 64, 96, 128];
 const BLOCK_BYTES: usize = 32;
 const PAGE_BYTES: usize = BLOCKS as usize * BLOCK_BYTES;
 
-/// A series' name.
+/// The name of a series.
 #[must_use]
 pub fn name(variant: &str, state: &str, dirty: u32) -> String {
     format!("{variant}, {state}, {dirty}")
 }
 
-/// Pages of a sample: all of them fit in the first level beside what else is there.
+/// Pages per sample; the hot ones fit in the first level with room to spare.
 const fn pages(state: &str) -> usize {
     if matches!(state.as_bytes(), b"hot") { 4 } else { 64 }
 }
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    let mut arena =
-        Arena::new(64 * PAGE_BYTES, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+    let mut arena = Arena::new(64 * PAGE_BYTES, Pages::Base)?;
     arena.prefault();
     let arena = Rc::new(arena);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
@@ -87,18 +87,18 @@ fn series(
     seed: u64,
 ) -> Timed {
     let pages = pages(state);
-    // Four pages take as long as some of the slower clocks' steps.
+    // Four pages take only about as long as one step of a slow clock.
     let repeats = if state == "hot" { 16 } else { 1 };
     let (prepared, zeroed) = (arena.clone(), arena.clone());
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     Timed::new(title, pages as u32, move |times| {
         for page in 0..times as usize % (pages + 1) {
-            // SAFETY: a page of the arena, which has at least as many; nothing else accesses it.
+            // SAFETY: a page of the arena, which has at least this many; nothing else accesses it.
             unsafe { routine.call(zeroed.start().wrapping_add(page * PAGE_BYTES), PAGE_BYTES) };
         }
     })
     .before(move || {
-        // SAFETY: the arena has at least `pages` pages; this thread alone has it, and no routine runs now.
+        // SAFETY: the arena has at least `pages` pages; only this thread uses it, and no routine is running.
         unsafe {
             std::slice::from_raw_parts_mut(prepared.start(), pages * PAGE_BYTES)
                 .chunks_mut(PAGE_BYTES)
@@ -112,14 +112,14 @@ fn series(
     .repeated(repeats)
 }
 
-/// Makes that many blocks of a page dirty, drawn at random, and the others zero.
+/// Makes `dirty` random blocks of a page dirty and the others zero.
 fn soil(page: &mut [u8], dirty: u32, rng: &mut Xoshiro256PlusPlus) {
     let mut blocks: Vec<&mut [u8]> = page.chunks_mut(BLOCK_BYTES).collect();
     shuffle(rng, &mut blocks);
     for (place, block) in blocks.into_iter().enumerate() {
         if place < dirty as usize {
             rng.fill_bytes(block);
-            // Not even by chance zero.
+            // Not zero by chance.
             block[0] |= 1;
         } else {
             block.fill(0);
@@ -134,7 +134,7 @@ mod tests {
     use carryline_verification::status::StatusPage;
 
     #[test]
-    fn a_page_has_as_many_dirty_blocks_as_it_should() {
+    fn pages_have_the_given_number_of_dirty_blocks() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut page = vec![0x55_u8; PAGE_BYTES];
         let mut places = std::collections::BTreeSet::new();

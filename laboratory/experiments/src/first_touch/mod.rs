@@ -1,8 +1,8 @@
-//! first-touch: what the first touch of a page costs, and how much of it is clearing.
+//! first-touch: the cost of the first touch of a page, and the share of clearing in it.
 //!
-//! A write to untouched memory takes one fault, which clears a page. A read maps the kernel's page of zeros, and the write
-//! after it faults again. What the entry into the kernel costs is seen where there is nothing to clear: a page that
-//! exists already and is only not mapped.
+//! A write to untouched memory takes one fault, which clears a page. A read maps the kernel's zero page, and
+//! a subsequent write faults again. The cost of the kernel entry alone shows where there is nothing to clear:
+//! on a page that exists already but is not mapped.
 
 mod claims;
 mod probe;
@@ -25,7 +25,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What a row is, the state it starts in, and what was published.
+/// The initial state of a row, and its published cycles.
 fn about(series: &str) -> (&'static str, Option<f64>) {
     match series {
         "write first" => ("untouched; frames flushed", Some(12000.0)),
@@ -48,11 +48,11 @@ fn about(series: &str) -> (&'static str, Option<f64>) {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("first_touch", &(), 0.95)?;
-    if let Some(reason) = special.failed() {
+    let probed = context.probe("first_touch", &(), 0.95)?;
+    if let Some(reason) = probed.failed() {
         return Err(context.impossible(reason));
     }
-    let facts: Vec<Facts> = special.facts()?;
+    let facts: Vec<Facts> = probed.facts()?;
     let mut table = TableResult::new(
         format!("Per page of 4 KB, {PAGES} pages at a time"),
         &[
@@ -66,9 +66,9 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     );
     for series in SERIES {
         let (state, published) = about(series);
-        let cycles = special.cycles(series);
-        let ns = special.ns(series);
-        let faults = faults(&special, &facts, series);
+        let cycles = probed.cycles(series);
+        let ns = probed.ns(series);
+        let faults = faults(&probed, &facts, series);
         table.push(vec![
             series.into(),
             state.into(),
@@ -99,13 +99,13 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Faults per page of a method, exact if all worker processes agree.
-fn faults(special: &Probed, facts: &[Facts], series: &str) -> Result<Figure, String> {
+/// Faults per page of a series; exact if all worker processes agree.
+fn faults(probed: &Probed, facts: &[Facts], series: &str) -> Result<Figure, String> {
     let counted = |name: &str| -> Vec<Vec<f64>> {
         facts.iter().filter_map(|facts| facts.faults_per_page.get(name)).map(|count| vec![*count]).collect()
     };
     if counted("write first").iter().flatten().all(|count| *count == 0.0) {
-        return Err(special.reason.clone().unwrap_or_else(|| "this kernel does not count faults".to_owned()));
+        return Err(probed.reason.clone().unwrap_or_else(|| "this kernel does not count faults".to_owned()));
     }
     let samples = if series == "read, then write" {
         counted("read first")

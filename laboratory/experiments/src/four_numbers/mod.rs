@@ -1,8 +1,8 @@
-//! four-numbers: four times to write to a page, and the order in which they were taken.
+//! four-numbers: four timings of writes to a page, and the order in which they were taken.
 //!
-//! The program of 2000 printed four numbers and ran them in the reverse order, each on the page that the one before had
-//! left in the cache. Here they run in that order, then in every order, then each with its state made and stated; all
-//! gross, the clock included, as published.
+//! The program of 2000 printed four numbers and took them in reverse order, each on the page that the
+//! previous one had left in the cache. Here they are taken in that order, then in every order, then each with
+//! its state prepared explicitly. All are gross, including the clock, as published.
 
 mod claims;
 mod probe;
@@ -27,7 +27,8 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A number: what it is, as published under Linux and FreeBSD, and the state that it really finds.
+/// A number: its claimed meaning, the values published for Linux and FreeBSD, and the actual state of the
+/// page.
 struct Number {
     number: u8,
     what: &'static str,
@@ -71,21 +72,21 @@ const ORIGINAL: [u8; 4] = [4, 3, 2, 1];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("four_numbers", &(), 0.7)?;
-    if let Some(reason) = special.failed() {
+    let probed = context.probe("four_numbers", &(), 0.7)?;
+    if let Some(reason) = probed.failed() {
         return Err(context.impossible(reason));
     }
     let names = orders().into_iter().flat_map(|order| (1..=4).map(move |number| name(order, number)));
     let places = (1..=4).flat_map(|number| (1..=4).map(move |place| name_at(number, place)));
     for series in names.chain(places).chain(STATES.map(|state| state.name.to_owned())) {
-        outcome.figures.add_or_reason(series.clone(), special.cycles(&series));
+        outcome.figures.add_or_reason(series.clone(), probed.cycles(&series));
     }
     outcome.tables.push(original(&outcome.figures));
     outcome.tables.push(by_order(&outcome.figures));
     outcome.tables.push(by_place(&outcome.figures));
-    outcome.tables.push(by_state(&outcome.figures, &special));
+    outcome.tables.push(by_state(&outcome.figures, &probed));
     widths(context, &mut outcome)?;
-    notes(&mut outcome, &special)?;
+    notes(&mut outcome, &probed)?;
     Ok(outcome)
 }
 
@@ -148,7 +149,7 @@ fn by_place(figures: &Figures) -> TableResult {
     table
 }
 
-fn by_state(figures: &Figures, special: &Probed) -> TableResult {
+fn by_state(figures: &Figures, probed: &Probed) -> TableResult {
     let mut table = TableResult::new(
         "With each state prepared explicitly (cold: flushed line by line)",
         &[("what, and its state", ""), ("published", "cycles"), ("here", "cycles"), ("here", "ns")],
@@ -164,13 +165,13 @@ fn by_state(figures: &Figures, special: &Probed) -> TableResult {
             "write, ready page not mapped" => Some(1000.0),
             _ => None,
         };
-        let ns = special.ns(state);
+        let ns = probed.ns(state);
         table.push(vec![state.into(), published.into(), cycles(figures, state), ns.as_ref().ok().into()]);
     }
     table
 }
 
-/// Bytes against double words, called as any other routine is.
+/// Compares bytes, double words and quad words, called like any other routine.
 fn widths(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let condition = Condition { dependence: Dependence::Fenced, ..Condition::plain(ZEROED_BYTES as u64) };
     let variants = ["rep_stosl", "rep_stosb", "rep_stosq"];
@@ -196,11 +197,11 @@ fn widths(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-fn notes(outcome: &mut Outcome, special: &Probed) -> Result<(), Failure> {
-    if let Some(reason) = &special.reason {
+fn notes(outcome: &mut Outcome, probed: &Probed) -> Result<(), Failure> {
+    if let Some(reason) = &probed.reason {
         outcome.notes.push(format!("Partly measured: {reason}."));
     }
-    if let Some(facts) = special.first_facts::<Facts>()? {
+    if let Some(facts) = probed.first_facts::<Facts>()? {
         outcome.notes.push(format!(
             "In the first worker process {} pages were written first in some order: {} of them were \
              already mapped, and they took {} faults.",
@@ -211,9 +212,9 @@ fn notes(outcome: &mut Outcome, special: &Probed) -> Result<(), Failure> {
         match facts.frames {
             Some((given, again)) => outcome
                 .notes
-                .push(format!("Of {given} frames given back flushed, the next fault got {again} again.")),
+                .push(format!("Of {given} frames released flushed, the next fault got {again} again.")),
             None => outcome.notes.push(
-                "Whether a fault gets the frame just given back, flushed, is not visible here: the \
+                "Whether a fault gets the frame just released, flushed, is not visible here: the \
                  kernel shows frames only to root. It reuses the most recently freed frame first."
                     .to_owned(),
             ),

@@ -1,15 +1,17 @@
-//! Four ways to write to a page, in every order, and each of them again in a state that is made and stated.
+//! Four ways to write to a page, in every order, and each again with its state prepared explicitly.
 //!
-//! The four, as their author numbered them: (1) 4 KB by `rep stosl`, (2) 4 KB by libc's bzero, (3) a 32-bit write to
-//! a page written before, (4) the first 32-bit write to an untouched page. He ran them in the order 4, 3, 2, 1 on one
-//! page after the other, so each found the caches as the one before had left them. Here every order runs, each on
-//! fresh pages of its own; whatever runs first takes the page fault, whatever its number says.
+//! The four, as their author numbered them: (1) 4 KB by `rep stosl`, (2) 4 KB by libc's bzero, (3) a 32-bit
+//! write to a page written before, (4) the first 32-bit write to an untouched page. He ran them in the order
+//! 4, 3, 2, 1 on one page after the other, so each found the caches as the previous one had left them. Here
+//! every order runs on its own fresh pages; whatever runs first takes the page fault, regardless of its
+//! number.
 //!
-//! Times are gross: the clock's own cost is in them, as in the published ones; the series [`CLOCK`] is that cost alone.
-//! Series: `order ABCD: N` for every order, `N at place P` (the mean over the orders that have it there), and one for each
-//! of [`STATES`] (`drained`: until the stores are in the cache). Frames are given back flushed, so the kernel clears cold lines, except where a state says hot.
+//! Times are gross: like the published ones, they include the clock's own cost; the series [`CLOCK`] is that
+//! cost alone. Series: `order ABCD: N` for every order, `N at place P` (the mean over the orders with N at
+//! that place), and one for each of [`STATES`] (`drained`: until the stores are in the cache). Frames are
+//! released flushed, so the kernel clears cold lines, except where a state says hot.
 
-use crate::pages::{self, Left, Ready, Writes, drain};
+use crate::pages::{self, Lines, Resident, Writes, drain};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, time};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_statistics::shuffle;
@@ -26,7 +28,7 @@ pub static PROBE: Probe =
 /// The clock alone.
 pub const CLOCK: &str = "clock alone";
 
-/// What is timed in a state.
+/// The timed action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Nothing,
@@ -35,25 +37,25 @@ enum What {
     Write,
 }
 
-/// What the page is like before.
+/// The state of the page before the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
-    /// Mapped, and its lines left like this.
-    Mapped(Left),
-    /// Not mapped, and its frame left like this when it was given back.
-    Untouched(Left),
-    /// Not mapped, and yet there, in a file.
-    Ready,
+    /// Mapped, with its lines hot or cold.
+    Mapped(Lines),
+    /// Not mapped; its frame was hot or cold when released.
+    Untouched(Lines),
+    /// Not mapped, but resident in a file.
+    Resident,
 }
 
-/// Something to time in a state that is made for it.
+/// An action to time, and the state prepared for it.
 #[derive(Clone, Copy, Debug)]
 pub struct TimedState {
-    /// What its series is called.
+    /// The name of its series.
     pub name: &'static str,
     what: What,
     before: Before,
-    /// Whether the time ends when the stores are in the cache, not when they have left the pipeline.
+    /// Whether the time ends when the stores are in the cache instead of when they have left the pipeline.
     drained: bool,
 }
 
@@ -61,8 +63,8 @@ const fn state(name: &'static str, what: What, before: Before, drained: bool) ->
     TimedState { name, what, before, drained }
 }
 
-const HOT: Before = Before::Mapped(Left::Hot);
-const COLD: Before = Before::Mapped(Left::Cold);
+const HOT: Before = Before::Mapped(Lines::Hot);
+const COLD: Before = Before::Mapped(Lines::Cold);
 
 /// The states, in the order of the table; the twin of the second follows it.
 pub const STATES: [TimedState; 19] = [
@@ -72,24 +74,24 @@ pub const STATES: [TimedState; 19] = [
     state("rep stosl, cold", What::Stosl, COLD, false),
     state("rep stosl, hot, drained", What::Stosl, HOT, true),
     state("rep stosl, cold, drained", What::Stosl, COLD, true),
-    state("rep stosl, untouched", What::Stosl, Before::Untouched(Left::Cold), false),
+    state("rep stosl, untouched", What::Stosl, Before::Untouched(Lines::Cold), false),
     state("bzero, hot", What::Bzero, HOT, false),
     state("bzero, cold", What::Bzero, COLD, false),
     state("bzero, hot, drained", What::Bzero, HOT, true),
     state("bzero, cold, drained", What::Bzero, COLD, true),
-    state("bzero, untouched", What::Bzero, Before::Untouched(Left::Cold), false),
+    state("bzero, untouched", What::Bzero, Before::Untouched(Lines::Cold), false),
     state("write, hot line", What::Write, HOT, false),
     state("write, cold line", What::Write, COLD, false),
     state("write, hot line, drained", What::Write, HOT, true),
     state("write, cold line, drained", What::Write, COLD, true),
-    state("first write, frame hot", What::Write, Before::Untouched(Left::Hot), false),
-    state("first write, frame cold", What::Write, Before::Untouched(Left::Cold), false),
-    state("write, ready page not mapped", What::Write, Before::Ready, false),
+    state("first write, frame hot", What::Write, Before::Untouched(Lines::Hot), false),
+    state("first write, frame cold", What::Write, Before::Untouched(Lines::Cold), false),
+    state("write, ready page not mapped", What::Write, Before::Resident, false),
 ];
-/// Bytes that are zeroed.
+/// Bytes zeroed by (1) and (2).
 pub const ZEROED_BYTES: usize = 4096;
 
-/// Pages for each order, and for each state, of a round.
+/// Pages for each order and each state of a round.
 const PAGES_EACH: usize = 16;
 
 /// Every order of the four numbers.
@@ -106,43 +108,44 @@ pub fn orders() -> Vec<[u8; 4]> {
     orders
 }
 
-/// What a series of an order is called.
+/// The name of the series of a number in an order.
 #[must_use]
 pub fn name(order: [u8; 4], number: u8) -> String {
     let [a, b, c, d] = order;
     format!("order {a}{b}{c}{d}: {number}")
 }
 
-/// What the series of a number at a place (1 to 4) is called.
+/// The name of the series of a number at a place (1 to 4).
 #[must_use]
 pub fn name_at(number: u8, place: u8) -> String {
     format!("{number} at place {place}")
 }
 
-/// What is established besides.
+/// Facts about pages and faults.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Facts {
-    /// Pages that were written first in some order.
+    /// Pages that were written for the first time by some order.
     pub first_writes: u64,
-    /// How many of them were mapped before; `None` where the kernel does not show.
+    /// How many of them were already mapped; `None` if the kernel does not report it.
     pub mapped_before: Option<u64>,
-    /// The faults that they took.
+    /// Their faults.
     pub faults: u64,
-    /// Frames given back flushed, and how many of them the next fault got again; `None` where the kernel shows no frames.
+    /// The number of frames released flushed, and how many of them the next fault got again; `None` if the
+    /// kernel does not show frames.
     pub frames: Option<(u64, u64)>,
 }
 
 struct FourNumbers {
     arena: Arena,
-    ready: Ready,
+    resident: Resident,
     stosl: Zeroing,
     bzero: Zeroing,
     rng: Xoshiro256PlusPlus,
-    /// First writes so far, the pages of them that were mapped already, and the faults they took.
+    /// First writes so far; how many of their pages were already mapped; their faults.
     first_writes: u64,
     touched_before: Option<u64>,
     faults: u64,
-    /// Frames given back, and how many the next fault got again; `None` where frames are not shown.
+    /// Frames released, and how many the next fault got again; `None` if the kernel does not show frames.
     frames: Option<(u64, u64)>,
 }
 
@@ -154,12 +157,11 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         return Err(Impossible(format!("pages have {} bytes here, not 4096", page_bytes())));
     }
     let (_, stosl) = setup.zeroing(&["rep_stosl"])?;
-    // Since bzero left POSIX the C library has it as memset.
+    // bzero is no longer in POSIX; the C library implements it as memset.
     let (_, bzero) = setup.zeroing(&["libc_memset"])?;
-    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     Ok(Box::new(FourNumbers {
-        arena: Arena::new(orders().len() * PAGES_EACH * ZEROED_BYTES, Pages::Base).map_err(impossible)?,
-        ready: Ready::new(PAGES_EACH * ZEROED_BYTES, Writes::Through).map_err(impossible)?,
+        arena: Arena::new(orders().len() * PAGES_EACH * ZEROED_BYTES, Pages::Base)?,
+        resident: Resident::new(PAGES_EACH * ZEROED_BYTES, Writes::Shared)?,
         stosl,
         bzero,
         rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
@@ -170,18 +172,18 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }))
 }
 
-/// A 32-bit write at an offset that all of them share: a line in the midst of the page.
+/// A 32-bit write to a line in the middle of the page, the same for all.
 ///
 /// # Safety
-/// `page` is a page that this thread may write.
+/// `page` must be a page that this thread may write.
 #[inline(always)]
 unsafe fn write(page: *mut u8) {
     // SAFETY: aligned, inside the page.
     unsafe { page.add(2048).cast::<u32>().write_volatile(1) }
 }
 
-/// The mean of the middle half: no disturbance is in it, and where the clock goes in steps it lies between them.
-fn middle(mut ticks: Vec<f64>) -> f64 {
+/// The mean of the middle half, which excludes disturbances and is finer than the clock's steps.
+fn interquartile_mean(mut ticks: Vec<f64>) -> f64 {
     ticks.sort_by(f64::total_cmp);
     let quarter = ticks.len() / 4;
     let half = &ticks[quarter..ticks.len() - quarter];
@@ -193,7 +195,7 @@ impl FourNumbers {
         self.arena.start().wrapping_add(index * ZEROED_BYTES)
     }
 
-    /// Ticks of one thing on one page.
+    /// The ticks of one action on one page.
     fn act(&self, what: What, page: *mut u8, drained: bool) -> f64 {
         let fence = || {
             if drained {
@@ -205,41 +207,35 @@ impl FourNumbers {
             What::Stosl | What::Bzero => {
                 let zero = if what == What::Stosl { self.stosl } else { self.bzero };
                 time(0.0, || {
-                    // SAFETY: a whole page of this probe's own, which this thread alone has; the routines are verified.
+                    // SAFETY: a page of this probe, which only this thread uses; the routines are verified.
                     unsafe { zero.call(page, ZEROED_BYTES) };
                     fence();
                 })
             }
             What::Write => time(0.0, || {
-                // SAFETY: a whole page of this probe's own, which this thread alone has.
+                // SAFETY: a page of this probe, which only this thread uses.
                 unsafe { write(page) };
                 fence();
             }),
         }
     }
 
-    /// Makes every page of the arena untouched, its frames cold.
+    /// Releases every page of the arena with cold frames.
     fn release(&mut self) -> Result<(), Impossible> {
         // SAFETY: the arena's own pages, whose contents are not needed.
-        unsafe {
-            pages::leave(self.arena.start(), self.arena.len(), Left::Cold);
-            pages::give_back(self.arena.start(), self.arena.len())
-        }
-        .map_err(|error| Impossible(format!("the kernel does not take pages back: {error}")))
+        unsafe { pages::release(self.arena.start(), self.arena.len(), Lines::Cold) }
     }
 
-    /// Makes one page untouched, its frame left as said.
-    fn release_one(&mut self, page: *mut u8, left: Left) -> Result<(), Impossible> {
+    /// Releases one page with a hot or cold frame.
+    fn release_one(&mut self, page: *mut u8, left: Lines) -> Result<(), Impossible> {
         // SAFETY: a page of the arena, whose contents are not needed.
         unsafe {
             write(page);
-            pages::leave(page, ZEROED_BYTES, left);
-            pages::give_back(page, ZEROED_BYTES)
+            pages::release(page, ZEROED_BYTES, left)
         }
-        .map_err(|error| Impossible(format!("the kernel does not take pages back: {error}")))
     }
 
-    /// Every order on pages of its own: a sample for each order and number.
+    /// Runs every order on its own pages; returns a sample for each order and number.
     fn in_every_order(&mut self, orders: &[[u8; 4]], status: &StatusPage) -> Result<Vec<f64>, Impossible> {
         self.release()?;
         let pages = orders.len() * PAGES_EACH;
@@ -261,7 +257,7 @@ impl FourNumbers {
                 }
             }
             for (number, ticks) in ticks.into_iter().enumerate() {
-                samples[order * 4 + number] = middle(ticks);
+                samples[order * 4 + number] = interquartile_mean(ticks);
             }
         }
         self.faults += pages::minor_faults() - before;
@@ -270,7 +266,7 @@ impl FourNumbers {
         Ok(samples)
     }
 
-    /// A state, prepared again for every page.
+    /// Times a state, which is prepared again for every page.
     fn in_state(&mut self, state: &TimedState) -> Result<f64, Impossible> {
         let mut ticks = Vec::with_capacity(PAGES_EACH);
         for at in 0..PAGES_EACH {
@@ -278,30 +274,26 @@ impl FourNumbers {
             let mut given = None;
             match state.before {
                 Before::Mapped(left) => {
-                    // The code is warm, whatever the state of the page.
+                    // Warms the code.
                     self.act(state.what, page, false);
-                    // SAFETY: a page of the arena, which this thread alone has.
-                    unsafe { pages::leave(page, ZEROED_BYTES, Left::Hot) };
-                    if left == Left::Cold {
-                        // SAFETY: a page of the arena, which this thread alone has.
+                    // SAFETY: a page of the arena, which only this thread uses.
+                    unsafe { pages::leave(page, ZEROED_BYTES, Lines::Hot) };
+                    if left == Lines::Cold {
+                        // SAFETY: a page of the arena, which only this thread uses.
                         unsafe { pages::leave(page, ZEROED_BYTES, left) };
                     }
                     drain();
                 }
                 Before::Untouched(left) => {
-                    // SAFETY: a page of the arena, which this thread alone has.
+                    // SAFETY: a page of the arena, which only this thread uses.
                     unsafe { write(page) };
                     given = pages::frame(page);
                     self.release_one(page, left)?;
                 }
-                Before::Ready => {
-                    page = self.ready.start().wrapping_add(at * ZEROED_BYTES);
+                Before::Resident => {
+                    page = self.resident.start().wrapping_add(at * ZEROED_BYTES);
                     // SAFETY: a page of the file.
-                    unsafe {
-                        pages::leave(page, ZEROED_BYTES, Left::Hot);
-                        pages::give_back(page, ZEROED_BYTES)
-                    }
-                    .map_err(|error| Impossible(format!("a mapped page stays: {error}")))?;
+                    unsafe { pages::release(page, ZEROED_BYTES, Lines::Hot) }?;
                 }
             }
             ticks.push(self.act(state.what, page, state.drained));
@@ -310,7 +302,7 @@ impl FourNumbers {
                 self.frames = Some((all + 1, same + u64::from(given == got)));
             }
         }
-        Ok(middle(ticks))
+        Ok(interquartile_mean(ticks))
     }
 }
 
@@ -366,7 +358,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn there_are_24_orders_and_the_original_is_one_of_them() {
+    fn there_are_24_orders_including_the_original() {
         let orders = orders();
         assert_eq!(orders.iter().collect::<BTreeSet<_>>().len(), 24);
         assert!(orders.contains(&[4, 3, 2, 1]));
@@ -386,7 +378,7 @@ mod tests {
         assert_eq!(format!("{}, again", series[one].name), series[other].name);
         let facts: Facts = serde_json::from_value(rounds.facts()).expect("its own");
         assert_eq!((facts.first_writes, facts.mapped_before.unwrap_or(0)), (24 * 16, 0));
-        // Kernels that do not count faults say 0.
+        // Kernels that do not count faults report 0.
         assert!(facts.faults == 0 || facts.faults >= 24 * 16, "{} faults", facts.faults);
     }
 }

@@ -1,10 +1,13 @@
-//! latency: the ladder of load latencies from 4 KB to four times the last cache, and the caches that show in it.
+//! latency: load latencies for buffers from 4 KB to four times the last cache, and the caches detected in
+//! them.
 //!
-//! A chain of loads in random order, on 4 KB pages and on huge ones. The caches are found where the ladder rises and held
-//! against what the machine says of itself. The published figures are lmbench 2's, whose author doubted the last: it walks
-//! in steps of 128 bytes, which a prefetcher foresees; that walk is here too.
+//! A chain of loads in random order, on 4 KB pages and on huge ones. The caches are detected where the
+//! latency rises, and compared with those that the machine reports. The published figures are lmbench 2's,
+//! whose author doubted the last one: it walks in steps of 128 bytes, which a prefetcher predicts; that walk
+//! is measured too.
 
 mod claims;
+mod edges;
 mod probe;
 
 use super::string_startup::plot;
@@ -14,7 +17,8 @@ use carryline_machine::environment::CacheSizes;
 use carryline_results::claims::{Datum, Figure, Figures, TableResult};
 use carryline_results::sources::EVANS_2018;
 use claims::CLAIMS;
-use probe::{PAGES, Parameters, edges, ladder, name, orderly};
+use edges::edges;
+use probe::{PAGES, Parameters, ladder, name, orderly};
 use std::time::Duration;
 
 /// See the module.
@@ -32,14 +36,16 @@ pub static EXPERIMENT: Experiment = Experiment {
 const PUBLISHED: [(&str, Option<f64>); 4] =
     [("L1", Some(1.0)), ("L2", Some(4.5)), ("L3", None), ("memory", Some(16.3))];
 
-/// The largest buffer, there being one on each kind of page: four times the last level, as far as memory and time go.
+/// The largest buffer (there is one for each kind of page): four times the last level, limited by memory and
+/// time.
 fn most_bytes(caches: &CacheSizes, free_bytes: u64, budget: Duration) -> u64 {
     let (times, bound) = if budget < Duration::from_secs(3) { (2, 64 << 20) } else { (4, 1 << 30) };
     (times * caches.l3).min(bound).min(free_bytes / 4).max(64 << 10)
 }
 
-/// The rung that stands for each level: the largest within half of it (a quarter of the third level, which others share)
-/// and well beyond the one before; for memory the last, if it is twice the last cache.
+/// The buffer size that represents a level: the largest within half of it (a quarter of the third level,
+/// which is shared) and well beyond the previous one; for memory the last size, if it is at least twice the
+/// last cache.
 fn rung(level: &str, caches: &CacheSizes, sizes: &[u64]) -> Result<u64, String> {
     let largest = |most: u64, least: u64| {
         let fits = sizes.iter().rev().find(|size| **size <= most && **size >= least);
@@ -107,7 +113,7 @@ fn notes(outcome: &mut Outcome, found: &Probed, caches: &CacheSizes, last: u64) 
     }
 }
 
-/// Published beside measured.
+/// Published next to measured latencies.
 fn levels(found: &Probed, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
     let mut table = TableResult::new(
         "By level (published: lmbench 2, Haswell at 4.08 GHz)",
@@ -160,7 +166,7 @@ fn rungs(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
     table
 }
 
-/// The caches that show in each ladder, beside those that the machine reports.
+/// The caches detected in each ladder, next to those that the machine reports.
 fn caches_found(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableResult {
     let mut table = TableResult::new(
         "Rises of the ladder and the caches that CPUID or the kernel reports",
@@ -196,7 +202,7 @@ fn caches_found(figures: &Figures, caches: &CacheSizes, sizes: &[u64]) -> TableR
     table
 }
 
-/// The level of these whose size is nearest, by ratio.
+/// The index of the level whose size is nearest, by ratio.
 fn nearest(bytes: u64, levels: &[(&str, u64)]) -> Option<usize> {
     let distance = |place: &usize| (bytes as f64 / levels[*place].1.max(1) as f64).ln().abs();
     (0..levels.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))
@@ -217,7 +223,7 @@ mod tests {
     const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };
 
     #[test]
-    fn every_level_has_the_rung_that_stands_for_it() {
+    fn each_level_has_a_representative_size() {
         let sizes = ladder(128 << 20, true);
         let rungs = PUBLISHED.map(|(level, _)| rung(level, &CACHES, &sizes).expect("a rung"));
         assert_eq!(rungs, [24 << 10, 512 << 10, 8 << 20, 128 << 20]);

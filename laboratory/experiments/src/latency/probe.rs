@@ -1,17 +1,17 @@
-//! The latency ladder: a chain of loads, each of which gives the address of the next, through buffers of growing size.
+//! Load latencies: a chain of loads, each of which gives the address of the next, through buffers of growing
+//! size.
 //!
-//! Buffers hold one pointer to a line. The order is that of a full-period linear congruence drawn for every
-//! replicate: it visits every line once before it comes back, and looks random to a prefetcher, yet takes no table. A
-//! buffer is linked afresh in every round, line by line, which brings it as far into the caches as it fits; what could be
-//! in the second level is then walked once around, untimed, and the rest a little; then it is timed. Series are `PAGES, BYTES`, in ticks for a load; `PAGES, in steps of 128 bytes, BYTES` is the walk
-//! of old benchmarks, which a prefetcher foresees.
-//!
-//! [`edges`] finds the caches in such a ladder.
+//! Buffers hold one pointer per line. The order is that of a full-period linear congruential generator drawn
+//! for every replicate: it visits every line once before it returns to the first, looks random to a
+//! prefetcher, and needs no table. A buffer is linked again in every round, line by line, which brings it
+//! into the caches as far as it fits. A buffer that could be partly in the second level is then walked once,
+//! untimed, and a larger one in part; then the walk is timed. Series are `PAGES, BYTES`, in ticks per load;
+//! `PAGES, in steps of 128 bytes, BYTES` is the walk of old benchmarks, which a prefetcher predicts.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
-use carryline_statistics::{self as statistics, below, shuffle};
+use carryline_statistics::{below, shuffle};
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,30 +21,30 @@ use serde::{Deserialize, Serialize};
 pub static PROBE: Probe =
     Probe { name: "latency", what: "chains of dependent loads through buffers of growing size", start };
 
-/// The pages' names.
+/// The names of the kinds of pages.
 pub const PAGES: [&str; 2] = ["4 KB pages", "huge pages"];
 /// Bytes of a line.
 const LINE: u64 = 64;
-/// Bytes from load to load in the orderly walk.
+/// Bytes between loads in the sequential walk.
 const STEP: u64 = 128;
-/// Loads of a sample.
+/// Loads per sample.
 const LOADS: u32 = 8192;
-/// Loads of a turn of the chain's loop.
+/// Loads per iteration of the chain's loop.
 const TURN: u32 = 16;
 
-/// A series' name.
+/// The name of a series.
 #[must_use]
 pub fn name(pages: &str, bytes: u64) -> String {
     format!("{pages}, {bytes}")
 }
 
-/// The name of the orderly walk.
+/// The name of the series of a sequential walk.
 #[must_use]
 pub fn orderly(pages: &str, bytes: u64) -> String {
     format!("{pages}, in steps of {STEP} bytes, {bytes}")
 }
 
-/// Sizes from 4 KB to `most`: powers of two, and, if `fine`, what lies half-way between them.
+/// Sizes from 4 KB to `most`: powers of two, and, if `fine`, the sizes half-way between them.
 #[must_use]
 pub fn ladder(most: u64, fine: bool) -> Vec<u64> {
     let mut sizes: Vec<u64> = (12..40).map(|power| 1 << power).take_while(|size| *size <= most).collect();
@@ -56,87 +56,27 @@ pub fn ladder(most: u64, fine: bool) -> Vec<u64> {
     sizes
 }
 
-/// A place where a ladder rises.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Edge {
-    /// The largest size below the rise: what was held there.
-    pub size_bytes: u64,
-    /// What a load beyond the level before costs there.
-    pub latency: f64,
-}
-
-/// By how much a marginal latency may exceed its level's and still belong to it.
-const WITHIN_A_LEVEL: f64 = 1.8;
-/// By how much it may exceed the one before and still begin a level.
-const LEVELLING_OFF: f64 = 1.3;
-/// How many of a level's latencies say what it takes.
-const RECENT: usize = 4;
-
-/// What the second half of a buffer of each size costs for a load: twice the latency of the size, less that of half of it.
-/// A buffer larger than a cache still has a part of its loads there, so that the mean rises for long; what is added by
-/// making it larger is a step. Sizes whose half is not in the ladder are left as they are.
-fn marginal(ladder: &[(u64, f64)]) -> Vec<(u64, f64)> {
-    let half = |size: u64| ladder.iter().find(|(other, _)| *other == size / 2).map(|(_, latency)| *latency);
-    ladder
-        .iter()
-        .map(|(size, latency)| {
-            (*size, half(*size).map_or(*latency, |half| (2.0 * latency - half).max(*latency / 2.0)))
-        })
-        .collect()
-}
-
-/// The levels of a ladder (sizes ascending, each with its half): after how many bytes each ends. The last, memory, has no
-/// end and is no edge.
-#[must_use]
-pub fn edges(ladder: &[(u64, f64)]) -> Vec<Edge> {
-    let ladder = marginal(ladder);
-    let recent = |within: &[f64]| statistics::median(&within[within.len().saturating_sub(RECENT)..]);
-    let mut found = Vec::new();
-    let mut place = 0;
-    while place < ladder.len() {
-        let mut within = vec![ladder[place].1];
-        while let Some((_, next)) = ladder.get(place + 1) {
-            if recent(&within).is_some_and(|level| *next > WITHIN_A_LEVEL * level) {
-                break;
-            }
-            within.push(*next);
-            place += 1;
-        }
-        if place + 1 >= ladder.len() {
-            break;
-        }
-        let latency = statistics::median(&within).unwrap_or(ladder[place].1);
-        found.push(Edge { size_bytes: ladder[place].0, latency });
-        // Up the rise, to where it levels off.
-        place += 1;
-        while ladder.get(place + 1).is_some_and(|(_, next)| *next > LEVELLING_OFF * ladder[place].1) {
-            place += 1;
-        }
-    }
-    found
-}
-
-/// What the probe is asked for.
+/// The parameters of the probe.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// Sizes of the buffers walked through, multiples of a line.
+    /// The sizes of the buffers, multiples of a line.
     pub sizes: Vec<u64>,
 }
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let Parameters { sizes } = setup.parameters()?;
     if sizes.iter().any(|size| *size < 4 * LINE || size % LINE != 0) {
-        return Err(Impossible("a size is no multiple of a line".to_owned()));
+        return Err(Impossible("a size is not a multiple of a line".to_owned()));
     }
     let most = sizes.iter().copied().max().ok_or_else(|| Impossible("no size was given".to_owned()))?;
     let (mut buffers, mut unusable) = (Vec::new(), Vec::new());
     for (label, pages) in PAGES.into_iter().zip([Pages::Base, Pages::Huge]) {
-        let mut arena = Arena::new(most as usize, pages).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(most as usize, pages)?;
         arena.prefault();
         setup.status.beat();
         let huge = arena.huge_bytes();
-        // The kernel may give some, or none.
+        // The kernel may give fewer huge pages, or none.
         if pages == Pages::Huge && huge.is_none_or(|huge| (huge as u64) < most / 10 * 9) {
             let got =
                 huge.map_or("it does not say how many".to_owned(), |huge| format!("{} KiB", huge >> 10));
@@ -208,17 +148,18 @@ impl Rounds for Ladder {
             let (step, order) =
                 if orderly { (STEP, Order::NEXT) } else { (LINE, Order::drawn(bytes / LINE, &mut self.rng)) };
             let base = self.buffers[buffer].1.start();
-            // SAFETY: the buffer has `bytes` bytes, a multiple of the step; &mut self, so nothing else walks there.
+            // SAFETY: the buffer has `bytes` bytes, a multiple of the step; `&mut self` excludes other walks.
             unsafe { link(base, bytes / step, step, order) };
             status.beat();
             let once_around = (bytes / step).next_multiple_of(u64::from(TURN));
             let warm =
                 if bytes <= 4 * self.second_level && !orderly { once_around } else { u64::from(LOADS) / 4 };
             let warm = u32::try_from(warm).unwrap_or(u32::MAX) / TURN * TURN;
-            // SAFETY: every line of the buffer holds the address of another one of it.
+            // SAFETY: every line of the buffer holds the address of another one.
             let at = unsafe { chase(base, warm.max(TURN)) };
             let begin = clock::start();
-            // SAFETY: the walk before ended at a line of the buffer, and every line holds the address of another one.
+            // SAFETY: the previous walk ended at a line of the buffer, and every line holds the address of
+            // another one.
             let end = unsafe { chase(at, LOADS) };
             let ticks = clock::stop().wrapping_sub(begin) as f64 - self.overhead_ticks;
             std::hint::black_box(end);
@@ -233,7 +174,7 @@ impl Rounds for Ladder {
     }
 }
 
-/// The order of a walk through `lines` places: after place i comes `(multiplier * i + increment) % lines`.
+/// The order of a walk through `lines` places: place i is followed by `(multiplier * i + increment) % lines`.
 #[derive(Clone, Copy, Debug)]
 struct Order {
     multiplier: u64,
@@ -241,15 +182,16 @@ struct Order {
 }
 
 impl Order {
-    /// One after the other.
+    /// Sequential.
     const NEXT: Order = Order { multiplier: 1, increment: 1 };
 
-    /// A full period through that many places, a power of two or three times one: the increment has no factor in common
-    /// with their number, and the multiplier less 1 has every prime factor of it, and 4 (Hull and Dobell).
+    /// A full period through `lines` places, a power of two or three times one: the increment has no factor
+    /// in common with their number, and the multiplier minus 1 is divisible by each of its prime factors and
+    /// by 4 (Hull and Dobell).
     fn drawn(lines: u64, rng: &mut Xoshiro256PlusPlus) -> Order {
         let factors = if lines.is_multiple_of(3) { 12 } else { 4 };
         let most = (lines / factors).max(2);
-        // Neither so small that neighbours stay neighbours nor 1.
+        // Not so small that neighbours stay neighbours.
         let part = most / 4 + below(rng, (most / 2).max(1) as usize) as u64;
         let mut increment = below(rng, lines as usize) as u64 | 1;
         while increment.is_multiple_of(3) {
@@ -259,7 +201,7 @@ impl Order {
     }
 }
 
-/// Writes into every place the address of the one that comes after it.
+/// Writes into every place the address of the next one.
 ///
 /// # Safety
 /// `lines * step` bytes at `base`, aligned to 8, must be valid for writes.
@@ -270,7 +212,7 @@ unsafe fn link(base: *mut u8, lines: u64, step: u64, order: Order) {
             (base.wrapping_add((place * step) as usize), base.wrapping_add((next * step) as usize));
         // SAFETY: place < lines.
         unsafe { at.cast::<*mut u8>().write(to) };
-        // What comes after the next place: one multiplier further.
+        // The successor of the next place is one multiplier further.
         next += order.multiplier % lines;
         next -= if next >= lines { lines } else { 0 };
     }
@@ -279,13 +221,13 @@ unsafe fn link(base: *mut u8, lines: u64, step: u64, order: Order) {
 /// Follows the chain for a number of loads, a nonzero multiple of [`TURN`].
 ///
 /// # Safety
-/// `at` must hold the address of a place that holds such an address, and so on.
+/// `at` and every place reached from it must hold the address of such a place.
 #[inline(never)]
 unsafe fn chase(at: *mut u8, loads: u32) -> *mut u8 {
     #[cfg(target_arch = "x86_64")]
     {
         let mut at = at;
-        // SAFETY: reads what the caller vouches for.
+        // SAFETY: reads only the chain, by the caller's contract.
         unsafe {
             core::arch::asm!(
                 "2:",
@@ -305,7 +247,7 @@ unsafe fn chase(at: *mut u8, loads: u32) -> *mut u8 {
     {
         let mut at = at;
         for _ in 0..loads {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: the chain continues, by the caller's contract.
             at = unsafe { at.cast::<*mut u8>().read_volatile() };
         }
         at
@@ -318,7 +260,7 @@ mod tests {
     use crate::testing::setup;
 
     #[test]
-    fn a_walk_visits_every_line_before_it_comes_back() {
+    fn a_walk_visits_every_line_once() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
         for lines in [64_u64, 96, 1024, 1536, 1 << 14, 3 << 13] {
             let order = Order::drawn(lines, &mut rng);
@@ -340,46 +282,15 @@ mod tests {
                 at = next;
             }
             assert_eq!(at, base, "{lines} lines");
-            // An order that a prefetcher could follow has many more.
+            // An order that a prefetcher could predict has many more.
             assert!(neighbours <= lines as usize / 8, "{lines} lines: {neighbours} neighbours, {order:?}");
-            // SAFETY: every place that the chain leads to was linked above.
+            // SAFETY: every place of the chain was linked above.
             assert_eq!(unsafe { chase(base, lines as u32) }, base);
         }
     }
 
     #[test]
-    fn the_caches_of_a_ladder_with_known_ones_are_found() {
-        let caches = [(48_u64 << 10, 1.0), (1 << 20, 4.0), (32 << 20, 14.0)];
-        let memory = 100.0;
-        // Everything or nothing of a buffer is in a cache (least recently used), or as much of it as the cache has.
-        let all_or_nothing = |size: u64| {
-            caches.iter().find(|(bytes, _)| size <= *bytes).map_or(memory, |(_, latency)| *latency)
-        };
-        let in_part = |size: u64| {
-            let (mut sum, mut below) = (0.0, 0);
-            for (bytes, latency) in caches.into_iter().chain([(u64::MAX, memory)]) {
-                sum += latency * (size.min(bytes) - size.min(below)) as f64;
-                below = bytes;
-            }
-            sum / size as f64
-        };
-        for latency in [&all_or_nothing as &dyn Fn(u64) -> f64, &in_part] {
-            for fine in [false, true] {
-                let points: Vec<(u64, f64)> =
-                    ladder(128 << 20, fine).into_iter().map(|size| (size, latency(size))).collect();
-                let found = edges(&points);
-                let sizes: Vec<u64> = found.iter().map(|edge| edge.size_bytes).collect();
-                assert_eq!(sizes, [if fine { 48 << 10 } else { 32 << 10 }, 1 << 20, 32 << 20], "{found:?}");
-                assert!((found[1].latency / 4.0 - 1.0).abs() < 0.3, "{found:?}");
-            }
-        }
-        let flat: Vec<(u64, f64)> = ladder(64 << 10, true).into_iter().map(|size| (size, 1.0)).collect();
-        assert!(edges(&flat).is_empty(), "a ladder without a rise has no edge");
-        assert!(edges(&[]).is_empty() && edges(&[(4096, 1.0)]).is_empty());
-    }
-
-    #[test]
-    fn the_ladder_has_its_rungs_and_a_wrong_one_a_reason() {
+    fn sizes_are_measured_and_invalid_ones_are_refused() {
         assert_eq!(ladder(20_000, true), [4096, 6144, 8192, 12_288, 16_384]);
         assert_eq!(ladder(20_000, false), [4096, 8192, 16_384]);
         let status = StatusPage::create().expect("a page");

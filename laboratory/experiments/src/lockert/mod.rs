@@ -1,15 +1,15 @@
-//! lockert: the other layout, quoted in the reply that the nine chains came with.
+//! lockert: the other comparison, quoted in the reply that contained the nine chains.
 //!
-//! A row for each chain: how many buffers, how many bytes, the checksum of each version, the time of 20,000 iterations
-//! of each, and how much faster one is than another. The lengths of the quoted chains are not known, only their number
-//! and sum: here they are drawn.
+//! One row per chain: the number of buffers and bytes, the checksum of each version, the time of 20,000
+//! iterations of each, and the gains. Of the quoted chains only the number of buffers and the sum of their
+//! lengths are known, so the lengths are drawn at random here.
 
 mod claims;
 
 use super::chains::{checksum, measure};
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, TableResult, Unit};
+use carryline_results::claims::{Datum, TableResult, Unit};
 use carryline_results::sources::HANNUM_1996;
 use carryline_statistics::below;
 use claims::CLAIMS;
@@ -29,8 +29,8 @@ pub static EXPERIMENT: Experiment = Experiment {
 
 const ITERATIONS: f64 = 20_000.0;
 
-/// A quoted row: buffers, bytes, times in us of the C version, the new assembly (myc1) and OpenBSD's (dr1), and percent
-/// gained: new over C, OpenBSD's over C, OpenBSD's over new.
+/// A quoted row: buffers, bytes, times in us of the C version, the new assembly (myc1) and OpenBSD's (dr1),
+/// and the gains in percent: new over C, OpenBSD's over C, OpenBSD's over new.
 struct Row {
     name: &'static str,
     buffers: usize,
@@ -82,7 +82,6 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         ],
     );
     let versions = ["orig", "myc1", "dr1"];
-    let mut disagree = 0.0;
     for (row, draw) in ROWS.iter().zip(found.draws.iter().map(Some).chain(std::iter::repeat(None))) {
         let size = [Datum::Number(row.buffers as f64), Datum::Text(row.bytes.to_string())];
         let mut published: Vec<Datum> = size.to_vec();
@@ -91,7 +90,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         published.extend(row.percent.map(Datum::from));
         table.push(published);
 
-        let times = versions.map(|label| found.special.ns(&format!("{label} {}", row.name)));
+        let times = versions.map(|label| found.probed.ns(&format!("{label} {}", row.name)));
         let mut here: Vec<Datum> = size.to_vec();
         here.extend(
             versions
@@ -110,23 +109,20 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         for (label, time) in versions.into_iter().zip(times) {
             outcome.figures.add_or_reason(format!("{label} {}", row.name), time);
         }
-        disagree += f64::from(u8::from(draw.is_some_and(|draw| !draw.agree)));
     }
-    let counted = if found.draws.is_empty() { None } else { Figure::exact(Unit::Draws, disagree) };
-    let reason = || found.special.reason.clone().unwrap_or_else(|| "no chain was summed".to_owned());
-    outcome.figures.add_or_reason("rows that disagree", counted.ok_or_else(reason));
+    outcome.figures.add_or_reason("rows that disagree", found.disagreeing());
     outcome.tables.push(table);
     let drawn = chains.iter().map(|(name, lengths)| {
         format!("{name}: {}", lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" "))
     });
     outcome.notes.push(format!("The lengths drawn here: {}.", drawn.collect::<Vec<_>>().join("; ")));
-    if let Some(reason) = &found.special.reason {
+    if let Some(reason) = &found.probed.reason {
         outcome.notes.push(format!("Partly measured: {reason}."));
     }
     Ok(outcome)
 }
 
-/// So many lengths, each at least a byte, that add up to `bytes`.
+/// Random lengths of `buffers` buffers, each at least 1, that add up to `bytes`.
 fn lengths(rng: &mut Xoshiro256PlusPlus, buffers: usize, bytes: u64) -> Vec<u64> {
     let mut lengths = vec![1_u64; buffers];
     for _ in buffers as u64..bytes {

@@ -1,4 +1,4 @@
-//! What is claimed.
+//! The claims of this experiment.
 
 use carryline_results::claims::{Claim, Rule};
 

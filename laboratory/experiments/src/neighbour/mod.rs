@@ -1,11 +1,13 @@
-//! neighbour: what a core that zeroes pages in idle time costs a core that does real work.
+//! neighbour: how much a core that zeroes pages in idle time slows down a core that does real work.
 //!
-//! An idle processor that keeps cleared pages ready uses the memory that others need. The victim waits for memory load by
-//! load, streams it, or works within the last cache level; its neighbour on another core is idle, spins without
-//! memory, or zeroes through the cache, by rep stosb, or past the cache.
+//! An idle processor that keeps a pool of cleared pages uses memory bandwidth that others need. The victim
+//! waits for memory load by load, streams it, or works within the last cache level. Its neighbour on another
+//! core is idle, spins without memory accesses, or zeroes through the cache, by rep stosb, or with
+//! non-temporal stores.
 
 mod claims;
 mod probe;
+mod thread;
 
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
@@ -28,7 +30,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    // Asked here, where no CPU has been chosen yet.
+    // Read here, before any CPU has been chosen.
     let cpus = process::allowed_cpus();
     let mut said = false;
     for (victim, (title, unit)) in VICTIMS.into_iter().zip([
@@ -36,14 +38,14 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         ("Streaming memory: every line read", "ns per line"),
         ("Within a quarter of the last cache level: dependent loads", "ns per load"),
     ]) {
-        // One by one: the noise of one victim says nothing about another.
+        // Separately, because each victim has its own noise floor.
         let parameters = Parameters { cpus: cpus.clone(), victims: vec![victim.to_owned()] };
-        let special = context.probe("neighbour", &parameters, 0.95 / VICTIMS.len() as f64)?;
-        match (&special.reason, special.first_facts::<Facts>()?) {
+        let probed = context.probe("neighbour", &parameters, 0.95 / VICTIMS.len() as f64)?;
+        match (&probed.reason, probed.first_facts::<Facts>()?) {
             (Some(reason), None) => return Err(context.impossible(reason)),
             (Some(reason), _) => outcome.notes.push(format!("{title}: partly measured: {reason}.")),
             (None, Some(facts)) if !said => {
-                outcome.notes.push(where_they_ran(&facts));
+                outcome.notes.push(placement_note(&facts));
                 said = true;
             }
             (None, _) => {}
@@ -52,16 +54,16 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
             title,
             &[("neighbour", ""), ("here", unit), ("times alone", ""), ("zeroed meanwhile", "GB/s")],
         );
-        let alone = special.ns(&name(victim, MODES[0]));
+        let alone = probed.ns(&name(victim, MODES[0]));
         for mode in MODES {
-            let time = special.ns(&name(victim, mode));
+            let time = probed.ns(&name(victim, mode));
             let slower = time
                 .as_ref()
                 .ok()
                 .zip(alone.as_ref().ok())
                 .and_then(|(time, alone)| time.ratio_to(alone, context.seed));
-            let rate = special.figure(&name_of_rate(victim, mode)).ok();
-            let rate = rate.zip(special.ticks_per_ns).map(|(rate, per_ns)| rate.scaled(per_ns, Unit::GbPerS));
+            let rate = probed.figure(&name_of_rate(victim, mode)).ok();
+            let rate = rate.zip(probed.ticks_per_ns).map(|(rate, per_ns)| rate.scaled(per_ns, Unit::GbPerS));
             table.push(vec![mode.into(), time.as_ref().ok().into(), slower.into(), rate.as_ref().into()]);
             outcome.figures.add_or_reason(name(victim, mode), time);
         }
@@ -70,7 +72,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn where_they_ran(facts: &Facts) -> String {
+fn placement_note(facts: &Facts) -> String {
     let same = if facts.same_core {
         "the two share a core, and so execution units and the nearest caches"
     } else {

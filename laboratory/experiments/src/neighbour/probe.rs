@@ -1,14 +1,15 @@
-//! A core that zeroes pages, and what that costs another core which does real work.
+//! A core that zeroes pages, and its effect on another core that does real work.
 //!
-//! A second thread, pinned to another core, is idle, spins in its registers, or zeroes its own memory (larger than any
-//! cache, where there is room) block by block, as an idle thread that keeps cleared pages ready does. Meanwhile the
-//! victim on the measuring CPU follows a chain of dependent loads through memory (`latency`), through a quarter of the
-//! last cache level (`cache latency`), or reads memory in order (`bandwidth`). A sample counts only if the neighbour
-//! was seen at work in it. Series, in ticks per load or per line: `VICTIM, MODE`; and `zeroed beside VICTIM, MODE` in bytes
-//! per tick.
+//! A second thread, pinned to another core, is idle, spins in registers, or zeroes its own memory (larger
+//! than any cache, if there is room) block by block, like an idle thread that keeps a pool of cleared pages.
+//! Meanwhile the victim on the measuring CPU follows a chain of dependent loads through memory (`latency`) or
+//! through a quarter of the last cache level (`cache latency`), or reads memory in order (`bandwidth`). A
+//! sample counts only if the neighbour made progress during it. Series, in ticks per load or per line:
+//! `VICTIM, MODE`; and `zeroed beside VICTIM, MODE` in bytes per tick.
 //!
-//! The facts say which were, and whether they share a core.
+//! The facts give the two CPUs and whether they share a core.
 
+use super::thread::{BLOCK, SPINNING, Shared, work};
 use crate::chase::{self, LINE};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages};
@@ -17,13 +18,12 @@ use carryline_machine::{clock, process, second_core};
 use carryline_results::claims::Unit;
 use carryline_sampler::touch;
 use carryline_statistics::{below, shuffle};
-use carryline_verification::Zeroing;
 use carryline_verification::status::StatusPage;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 /// See the module.
@@ -32,7 +32,7 @@ pub static PROBE: Probe =
 
 /// The victims.
 pub const VICTIMS: [&str; 3] = ["latency", "bandwidth", "cache latency"];
-/// What the neighbour does.
+/// The activities of the neighbour.
 pub const MODES: [&str; 6] = [
     "alone",
     "alone again",
@@ -41,55 +41,40 @@ pub const MODES: [&str; 6] = [
     "beside rep zeroing",
     "beside NT zeroing",
 ];
-const SPINNING: usize = 2;
-/// The variants of the modes that zero, the first that runs here.
+/// The variants of the zeroing modes; the first that runs here is used.
 const VARIANTS: [&[&str]; 3] =
     [&["avx512", "avx2", "sse2", "write_bytes"], &["rep_stosb"], &["avx512_nontemporal", "movntps"]];
 
-/// The most that victim and neighbour get each: both must fit beside everything else.
+/// The most memory for victim and neighbour each, so that both fit even on small machines.
 const MOST_BYTES: u64 = 256 << 20;
-/// What the neighbour zeroes before it looks what to do next.
-const BLOCK: usize = 64 << 10;
 /// A sample takes about this long.
 const SAMPLE_NS: f64 = 1_000_000.0;
-/// How long the neighbour may take to be seen at work.
+/// How long the neighbour may take to start working.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What a series is called.
+/// The name of a series.
 #[must_use]
 pub fn name(victim: &str, mode: &str) -> String {
     format!("{victim}, {mode}")
 }
 
-/// What the series of the neighbour's rate is called.
+/// The name of the series of the neighbour's rate.
 #[must_use]
 pub fn name_of_rate(victim: &str, mode: &str) -> String {
     format!("zeroed beside {victim}, {mode}")
 }
 
-/// What both threads see.
-#[derive(Default)]
-struct Shared {
-    /// Index into [`MODES`].
-    mode: AtomicUsize,
-    /// Blocks done since the start.
-    blocks: AtomicU64,
-    /// The CPU that the neighbour saw itself on last.
-    cpu: AtomicI32,
-    stop: AtomicBool,
-}
-
 struct Neighbour {
-    /// Places of those that take part, in [`VICTIMS`].
+    /// The indices in [`VICTIMS`] of the selected victims.
     victims: Vec<usize>,
     region: Arena,
     region_bytes: usize,
-    /// The next link of the chain through memory, and of that through the last level.
+    /// The next link of the chain through memory, and of the one through the last level.
     links: [usize; 2],
     cached: Arena,
     cached_lines: usize,
     window_at: usize,
-    /// Loads or lines to a sample, by victim.
+    /// Loads or lines per sample, by victim.
     counts: [usize; 3],
     shared: Arc<Shared>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -100,28 +85,28 @@ struct Neighbour {
     rng: Xoshiro256PlusPlus,
 }
 
-/// What the probe is asked for.
+/// The parameters of the probe.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
     /// The logical CPUs that may be used.
     pub cpus: Vec<usize>,
-    /// The victims that take part; all if none is named.
+    /// The victims to measure; all if empty.
     pub victims: Vec<String>,
 }
 
-/// Where the two ran.
+/// The placement of the two threads.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Facts {
     /// The victim's CPU.
     pub cpu: usize,
-    /// The neighbour's.
+    /// The neighbour's CPU.
     pub neighbour: usize,
-    /// Where the neighbour found itself; -1 before its first turn.
+    /// The CPU on which the neighbour last ran; -1 if it never ran.
     pub neighbour_seen_on: i32,
     /// Whether they share a core.
     pub same_core: bool,
-    /// Memory of each.
+    /// The memory of each.
     pub bytes_of_each: usize,
 }
 
@@ -133,11 +118,10 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         process::pin(mine).map_err(Impossible)?;
     }
     let bytes = region_bytes(&setup.caches);
-    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
-    let region = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
+    let region = Arena::new(bytes, Pages::Huge)?;
     let cached_lines = chase::lines_within(setup.caches.l3 / 4);
-    let cached = Arena::new(cached_lines * LINE, Pages::Huge).map_err(impossible)?;
-    // SAFETY: the whole of both, which nothing else has yet.
+    let cached = Arena::new(cached_lines * LINE, Pages::Huge)?;
+    // SAFETY: the whole of both arenas, which nothing else uses yet.
     unsafe {
         chase::lay(region.start(), bytes / LINE, setup.status);
         chase::lay(cached.start(), cached_lines, setup.status);
@@ -155,7 +139,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         }
     }
     let shared = Arc::new(Shared { cpu: AtomicI32::new(-1), ..Shared::default() });
-    let mut own = Arena::new(bytes, Pages::Base).map_err(impossible)?;
+    let mut own = Arena::new(bytes, Pages::Base)?;
     own.prefault();
     setup.status.beat();
     let (pinned, waiting) = std::sync::mpsc::channel();
@@ -163,7 +147,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let thread = std::thread::spawn(move || {
         let kept = process::pin(other);
         let failed = kept.is_err();
-        // The other side waits for this one message.
+        // The receiver waits for exactly this message.
         let _ = pinned.send(kept);
         if !failed {
             work(&for_thread, &own, bytes, &routines);
@@ -198,51 +182,18 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     Ok(this)
 }
 
-/// Memory of the victim, and of the neighbour as much: a power of two, so that the chain is a full cycle.
+/// The memory of the victim and of the neighbour each: a power of two, so that the chain is a full cycle.
 fn region_bytes(caches: &CacheSizes) -> usize {
     chase::lines_within(caches.too_large().min(MOST_BYTES)) * LINE
 }
 
-/// The neighbour's life.
-fn work(shared: &Shared, own: &Arena, bytes: usize, routines: &[Option<Zeroing>; VARIANTS.len()]) {
-    let mut at = 0;
-    while !shared.stop.load(Ordering::Acquire) {
-        let mode = shared.mode.load(Ordering::Acquire);
-        // SAFETY: asks for the number of the CPU and nothing else.
-        shared.cpu.store(unsafe { libc::sched_getcpu() }, Ordering::Relaxed);
-        match mode.checked_sub(SPINNING) {
-            // Idle: asleep, as an idle core is.
-            None => {
-                shared.blocks.fetch_add(1, Ordering::Release);
-                std::thread::park_timeout(Duration::from_millis(20));
-            }
-            Some(0) => {
-                let mut turns = 0_u32;
-                while turns < 4096 {
-                    turns = std::hint::black_box(turns + 1);
-                }
-                shared.blocks.fetch_add(1, Ordering::Release);
-            }
-            Some(way) => {
-                if let Some(zero) = routines[way - 1] {
-                    // SAFETY: at + BLOCK <= bytes, the arena's length; the thread that made it left it to this one, and
-                    // the routine is verified.
-                    unsafe { zero.call(own.start().wrapping_add(at), BLOCK) };
-                    at = (at + BLOCK) % bytes;
-                }
-                shared.blocks.fetch_add(1, Ordering::Release);
-            }
-        }
-    }
-}
-
 impl Neighbour {
-    /// The names of those that take part.
+    /// The names of the selected victims.
     fn names(&self) -> impl Iterator<Item = &'static str> {
         self.victims.iter().map(|victim| VICTIMS[*victim])
     }
 
-    /// Ticks per load or line of a victim.
+    /// The ticks per load or line of a victim.
     fn victim(&mut self, victim: usize) -> f64 {
         let count = self.counts[victim];
         let base = self.region.start();
@@ -256,7 +207,7 @@ impl Neighbour {
                 }
                 let window = base.wrapping_add(self.window_at);
                 self.window_at += bytes;
-                // SAFETY: inside the region, which only this thread has.
+                // SAFETY: inside the region, which only this thread uses.
                 time(self.overhead_ticks, || unsafe { touch(window, bytes, false) })
             }
         };
@@ -265,13 +216,13 @@ impl Neighbour {
 
     fn follow(&mut self, base: *const u8, chain: usize, count: usize) -> f64 {
         let mut link = self.links[chain];
-        // SAFETY: a chain that `start` laid, and a link that was reached in it.
+        // SAFETY: the chain was laid by `start`, and `link` was reached in it.
         let ticks = time(self.overhead_ticks, || link = unsafe { chase::follow(base, link, count) });
         self.links[chain] = link;
         ticks
     }
 
-    /// Sets the neighbour to work and waits until it is seen there.
+    /// Sets the neighbour's mode and waits until it works in it; false if it takes too long.
     fn set(&self, mode: usize, status: &StatusPage) -> bool {
         self.shared.mode.store(mode, Ordering::Release);
         if let Some(thread) = &self.thread {
@@ -280,7 +231,7 @@ impl Neighbour {
         status.beat();
         let begin = Instant::now();
         let from = self.shared.blocks.load(Ordering::Acquire);
-        // The first block may still be of the mode before.
+        // The first block may still be of the previous mode.
         while self.shared.blocks.load(Ordering::Acquire) < from + 2 {
             if mode < SPINNING && self.shared.blocks.load(Ordering::Acquire) > from {
                 break;
@@ -293,13 +244,14 @@ impl Neighbour {
         true
     }
 
-    /// A victim's time beside the neighbour in that mode, and the bytes that the neighbour zeroed per tick meanwhile.
+    /// A victim's time with the neighbour in that mode, and the bytes per tick that the neighbour zeroed
+    /// meanwhile.
     fn sample(&mut self, victim: usize, mode: usize, status: &StatusPage) -> (f64, f64) {
         if !self.set(mode, status) {
             return (f64::NAN, f64::NAN);
         }
         if VICTIMS[victim] == "cache latency" {
-            // Brings the chain into the cache, beside the neighbour.
+            // Brings the chain into the cache while the neighbour works.
             self.follow(self.cached.start(), 1, self.cached_lines);
         }
         let from = self.shared.blocks.load(Ordering::Acquire);
@@ -321,7 +273,7 @@ impl Drop for Neighbour {
         self.shared.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic in it has nothing to say here.
+            // A panic of the thread is of no interest here.
             let _ = thread.join();
         }
     }
@@ -350,7 +302,7 @@ impl Rounds for Neighbour {
         let mut samples = vec![f64::NAN; cells + self.victims.len() * zeroing];
         let mut turn: Vec<usize> = (0..cells).collect();
         shuffle(&mut self.rng, &mut turn);
-        // Another part of memory every round.
+        // A different part of memory in every round.
         self.window_at = below(&mut self.rng, self.region_bytes / 2) / LINE * LINE;
         for cell in turn {
             let (place, mode) = (cell / MODES.len(), cell % MODES.len());
@@ -390,7 +342,7 @@ mod tests {
     use crate::testing::setup;
 
     #[test]
-    fn the_neighbour_works_elsewhere_and_is_seen_at_it() {
+    fn the_neighbour_works_on_another_cpu() {
         let allowed = process::allowed_cpus();
         // In a separate thread, because the affinity persists.
         std::thread::spawn(move || {
@@ -408,7 +360,8 @@ mod tests {
             assert_eq!(samples.len(), rounds.series().len());
             let facts: Facts = serde_json::from_value(rounds.facts()).expect("its own");
             assert_ne!(facts.cpu, facts.neighbour);
-            // On a loaded machine the neighbour may never get its turn: then there is no sample, and never a wrong one.
+            // On a loaded machine the neighbour may never run; then there is no sample, rather than a wrong
+            // one.
             let seen = facts.neighbour_seen_on;
             assert!(
                 seen == -1 || usize::try_from(seen) == Ok(facts.neighbour),

@@ -1,8 +1,9 @@
-//! page-colour: whether it matters in which order physical pages lie.
+//! page-colour: the effect of the order of physical pages.
 //!
-//! In 2003 a kernel that put the memory bank's bit into the colour of pages gained 33 % on a benchmark of writes, and
-//! nothing in real work. No program can choose its frames, but root can see them: the same pages are written in the order
-//! of their frames and at random, and read from a cache in which their colours are even, random, or all the same.
+//! In 2003 a kernel that put the memory bank's bit into the colour of pages gained 33 % on a benchmark of
+//! writes, and nothing in real work. No program can choose its frames, but root can see them. The same pages
+//! are written in the order of their frames and in random order, and read from a cache in which their colours
+//! are balanced, random, or all equal.
 
 mod claims;
 mod probe;
@@ -28,7 +29,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 };
 
 const PAGE_BYTES: f64 = 4096.0;
-/// What a program cannot measure because it cannot change the kernel.
+/// A figure that cannot be measured, because a program cannot change the kernel.
 const REAL_WORK: &str = "real work with another page allocator";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
@@ -36,7 +37,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let reason = "this needs a build of a whole system under a kernel with another page allocator, which a program cannot change";
     outcome.figures.missing(REAL_WORK, reason);
     outcome.figures.missing("real work as it is", reason);
-    // Two pools, one on each kind of page.
+    // There are two pools, one on each kind of page.
     let bytes = uncached_bytes(context)?.min(512 << 20);
     let colours = colours(context).unwrap_or(1);
     let parameters = Parameters { bytes: Some(bytes), colours: Some(colours) };
@@ -64,7 +65,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Into how many classes the second-level cache puts pages of 4 KB.
+/// The number of page colours: the classes into which the second-level cache puts 4 KB pages.
 fn colours(context: &Context<'_>) -> Option<u64> {
     let second = context
         .here

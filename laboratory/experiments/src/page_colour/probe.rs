@@ -1,15 +1,18 @@
-//! Pages in the order of their frames and in random order: what the place of a page in physical memory costs.
+//! Pages in the order of their frames and in random order: the cost of a page's place in physical memory.
 //!
-//! Two benchmarks, both over pages whose virtual order is random, so that translations cost the same in each order:
-//! - `write`: every page of a pool that no cache holds is overwritten, in ascending order of frames, in random order, and
-//!   (beside them) in virtual order;
-//! - `read`: half as many pages as the second-level cache holds are read again and again: chosen so that every colour has
-//!   its share, at random, and of one colour alone. Two pages are of one colour if their lines compete for the same sets.
+//! Two benchmarks, both over pages whose virtual order is random, so that address translation costs the same
+//! in each order:
+//! - `write`: every page of a pool that fits in no cache is overwritten, in ascending order of frames, in
+//!   random order, and (for comparison) in virtual order;
+//! - `read`: half as many pages as the second-level cache holds are read repeatedly: chosen with balanced
+//!   colours, at random, and of one colour only. Two pages have the same colour if their lines compete for
+//!   the same sets.
 //!
-//! Frame numbers come from `/proc/self/pagemap`, which shows them to root alone; in a virtual machine they are the
-//! guest's. Then the pool once more on huge pages. Samples are ticks for a page of 4 KB.
+//! Frame numbers come from `/proc/self/pagemap`, which shows them only to root; in a virtual machine they are
+//! the guest's. The writes are repeated on huge pages. Samples are ticks per page of 4 KB.
 
 use crate::batches::{Batches, Timed};
+use crate::pages;
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
 use carryline_machine::arena::{Arena, Pages, page_bytes};
 use carryline_sampler::touch;
@@ -18,7 +21,6 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
 /// See the module.
@@ -36,25 +38,26 @@ pub const WRITES: [&str; 5] = [
     "write, huge pages in order",
     "write, huge pages at random",
 ];
-/// The series of the second.
+/// The series of the second benchmark.
 pub const READS: [&str; 3] = ["read, colours even", "read, frames at random", "read, one colour"];
-/// Bytes of what counts as a page here, whatever the kernel's are.
+/// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// What the probe is asked for.
+/// The parameters of the probe.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// Of the pool; more than the caches hold if it is not said.
+    /// The size of the pool; by default more than the caches hold.
     pub bytes: Option<u64>,
-    /// Into how many classes the second-level cache puts pages; one if it is not said.
+    /// The number of page colours of the second-level cache; 1 by default.
     pub colours: Option<u64>,
 }
 
-/// What is established besides.
+/// Facts about the frames.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Facts {
-    /// The share of frames that lie right after another one of the pool; `None` where the kernel shows no frames.
+    /// The share of frames that directly follow another one of the pool; `None` if the kernel does not show
+    /// frames.
     pub in_sequence: Option<f64>,
 }
 
@@ -67,13 +70,13 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let colours = colours.unwrap_or(1).max(1);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
     let count = bytes.div_ceil(PAGE);
-    let failed = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
-    let pool = Arena::new(count * PAGE, Pages::Base).map_err(failed)?;
-    // Faulted in random order: frames, which the kernel hands out nearly in order, then say nothing about addresses.
+    let pool = Arena::new(count * PAGE, Pages::Base)?;
+    // Pages are faulted in random order, so that frames, which the kernel hands out nearly in order, are
+    // unrelated to addresses.
     let mut random: Vec<usize> = (0..count).collect();
     shuffle(&mut rng, &mut random);
     for page in &random {
-        // SAFETY: a page of the pool, which nothing else has.
+        // SAFETY: a page of the pool, which nothing else uses.
         unsafe { pool.start().add(page * PAGE).write_volatile(1) };
     }
     setup.status.beat();
@@ -102,7 +105,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }
     all.push(writes(WRITES[1], &pool, random.clone()));
     all.push(writes(WRITES[2], &pool, (0..count).collect()));
-    let mut huge = Arena::new(count * PAGE, Pages::Huge).map_err(failed)?;
+    let mut huge = Arena::new(count * PAGE, Pages::Huge)?;
     huge.prefault();
     setup.status.beat();
     let got = huge.huge_bytes();
@@ -126,7 +129,8 @@ fn writes(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
             for page in &order {
                 let at = pool.start().wrapping_add(page * PAGE).cast::<u64>();
                 for word in 0..PAGE / 8 {
-                    // SAFETY: a page of the pool. Volatile: a store for every word, as the benchmark of then had.
+                    // SAFETY: a page of the pool. Volatile, for one store per word, as in the benchmark of
+                    // 2003.
                     unsafe { at.add(word).write_volatile(0) };
                 }
             }
@@ -136,7 +140,7 @@ fn writes(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
     .per(pages as f64)
 }
 
-/// Times that a sample reads the chosen pages.
+/// How many times a sample reads the chosen pages.
 const AGAIN: u32 = 20;
 
 fn reads(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
@@ -144,7 +148,7 @@ fn reads(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
     Timed::new(label, AGAIN, move |times| {
         for _ in 0..times {
             for page in &order {
-                // SAFETY: a page of the pool, which nothing else has.
+                // SAFETY: a page of the pool, which nothing else uses.
                 unsafe { touch(pool.start().wrapping_add(page * PAGE), PAGE, false) };
             }
         }
@@ -152,7 +156,7 @@ fn reads(label: &str, pool: &Rc<Arena>, order: Vec<usize>) -> Timed {
     .per(pages as f64 * f64::from(AGAIN))
 }
 
-/// At most that many pages: with every colour alike, as they come, and of one colour.
+/// Chooses `most` pages: with balanced colours, at random, and of one colour.
 fn by_colour(frames: &[u64], colours: u64, most: usize, random: &[usize]) -> [Result<Vec<usize>, String>; 3] {
     let mut groups: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for page in random {
@@ -177,25 +181,15 @@ fn by_colour(frames: &[u64], colours: u64, most: usize, random: &[usize]) -> [Re
     ]
 }
 
-/// The frame of every page of an arena, or why it cannot be known.
+/// The frame of every page of an arena, or the reason why it is unknown.
 fn frames(pool: &Arena, count: usize) -> Result<Vec<u64>, String> {
-    let reason = |error: std::io::Error| format!("/proc/self/pagemap cannot be read: {error}");
-    let file = std::fs::File::open("/proc/self/pagemap").map_err(reason)?;
-    let mut entries = vec![0_u8; count * 8];
-    file.read_exact_at(&mut entries, (pool.start().addr() / PAGE * 8) as u64).map_err(reason)?;
-    let frames =
-        entries.chunks_exact(8).map(|entry| frame(u64::from_le_bytes(entry.try_into().unwrap_or_default())));
-    let frames: Option<Vec<u64>> = frames.collect();
+    let entries = pages::entries(pool.start(), count)
+        .map_err(|error| format!("/proc/self/pagemap cannot be read: {error}"))?;
+    let frames: Option<Vec<u64>> = entries.into_iter().map(pages::frame_of).collect();
     frames.ok_or_else(|| "the kernel shows the frames of pages only to root (/proc/self/pagemap)".to_owned())
 }
 
-/// The frame number in an entry of the page map; `None` where there is none to be seen.
-const fn frame(entry: u64) -> Option<u64> {
-    let (present, number) = (entry >> 63 == 1, entry & ((1 << 55) - 1));
-    if present && number != 0 { Some(number) } else { None }
-}
-
-/// The share of frames that follow right after another one of the pool.
+/// The share of frames that directly follow another one of the pool.
 fn share_in_sequence(frames: &[u64]) -> f64 {
     let mut sorted = frames.to_vec();
     sorted.sort_unstable();
@@ -228,16 +222,12 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_the_page_map_is_read() {
-        assert_eq!(frame(1 << 63 | 0x1234), Some(0x1234));
-        assert_eq!(frame(0x1234), None, "not present");
-        assert_eq!(frame(1 << 63), None, "hidden");
-        assert_eq!(frame(1 << 63 | 1 << 61 | 1 << 55 | 7), Some(7));
+    fn sequential_frames_are_counted() {
         assert_eq!(share_in_sequence(&[5, 9, 6, 7, 1]), 0.5);
     }
 
     #[test]
-    fn every_series_is_there_or_has_a_reason() {
+    fn every_series_is_sampled_or_has_a_reason() {
         let status = StatusPage::create().expect("a page");
         let parameters = crate::json(&Parameters { bytes: Some(4 << 20), colours: Some(4) });
         let mut rounds = start(&setup(&parameters, &status)).expect("4 MiB");

@@ -1,6 +1,7 @@
-//! pollution: what a big clearing or copying leaves of a victim's working set.
-//! The victim's set is loaded into its cache level; then memory of twice that level is cleared or copied; then the
-//! victim goes through its set once more. Stores past the cache should leave the set alone.
+//! pollution: how much of a victim's working set remains cached after a large buffer is cleared or copied.
+//!
+//! The victim's set is loaded into its cache level; then memory of twice that level is cleared or copied;
+//! then the victim reads its set once more. Non-temporal stores should leave the set in the cache.
 
 mod claims;
 mod probe;
@@ -27,17 +28,17 @@ pub static EXPERIMENT: Experiment = Experiment {
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    // One by one: the noise of one victim says nothing about another.
-    let mut specials = Vec::new();
+    // Separately, because each victim has its own noise floor.
+    let mut probes = Vec::new();
     for victim in VICTIMS {
-        let special = context.probe("pollution", &Parameters { victims: vec![victim.to_owned()] }, 0.2)?;
-        if let Some(reason) = special.failed() {
+        let probed = context.probe("pollution", &Parameters { victims: vec![victim.to_owned()] }, 0.2)?;
+        if let Some(reason) = probed.failed() {
             return Err(context.impossible(reason));
         }
-        if let Some(reason) = &special.reason {
+        if let Some(reason) = &probed.reason {
             outcome.notes.push(format!("{victim}: partly measured: {reason}."));
         }
-        specials.push(special);
+        probes.push(probed);
     }
     let caches = &context.here.caches;
     let mut columns = vec![("what came between".to_owned(), "")];
@@ -49,16 +50,16 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let columns: Vec<(&str, &str)> = columns.iter().map(|(name, unit)| (name.as_str(), *unit)).collect();
     let mut table =
         TableResult::new("The victim's working set, read again as a chain of dependent loads", &columns);
-    let facts: Option<Facts> = specials[0].first_facts()?;
+    let facts: Option<Facts> = probes[0].first_facts()?;
     for method in METHODS {
         let said = match facts.as_ref().and_then(|facts| facts.variants.get(method)) {
             Some(variant) if variant != "nothing" => format!("{method} ({variant})"),
             _ => method.to_owned(),
         };
         let mut row: Vec<Datum> = vec![said.into()];
-        for (victim, special) in VICTIMS.into_iter().zip(&specials) {
-            let time = special.ns(&name(victim, method));
-            let undisturbed = special.ns(&name(victim, METHODS[0]));
+        for (victim, probed) in VICTIMS.into_iter().zip(&probes) {
+            let time = probed.ns(&name(victim, method));
+            let undisturbed = probed.ns(&name(victim, METHODS[0]));
             let times = time
                 .as_ref()
                 .ok()
@@ -79,7 +80,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// The call and the slowdown that it causes, as cells: what a program pays in sum.
+/// Measures the call together with the slowdown that it causes, in cells.
 fn together(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let caches = &context.here.caches;
     let (size, set) = (2 * caches.l2, caches.l2 / 2);

@@ -1,14 +1,14 @@
-//! What remains of another working set in the caches after clearing or copying a large buffer.
+//! The part of a working set that remains in the caches after a large buffer is cleared or copied.
 //!
-//! A victim's working set, half of a cache level (a quarter of the last), is followed twice as a chain of dependent loads,
-//! so that it is cached; then memory of twice that level is cleared, or half of it copied to the other half; then the
-//! chain is followed once more, and that is timed. `undisturbed` is the same with nothing in between. The memory that
-//! is cleared was flushed, except for the last level, which it does not fit.
+//! A victim's working set, half of a cache level (a quarter of the last), is followed twice as a chain of
+//! dependent loads, so that it is cached. Then memory of twice that level is cleared, or half of it is copied
+//! to the other half. Then the chain is followed once more and timed. `undisturbed` is the same with nothing
+//! in between. The memory to clear is flushed first, except for the last level, which it exceeds.
 //!
 //! Series, in ticks per load: `VICTIM, METHOD`.
 
 use crate::chase::{self, LINE};
-use crate::pages::{self, Left};
+use crate::pages::{self, Lines};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
@@ -28,9 +28,9 @@ pub static PROBE: Probe = Probe {
     start,
 };
 
-/// The victims, by the level that their working set lives in.
+/// The victims, by the cache level of their working set.
 pub const VICTIMS: [&str; 3] = ["L1", "L2", "L3"];
-/// What comes between.
+/// The disturbances.
 pub const METHODS: [&str; 8] = [
     "undisturbed",
     "undisturbed again",
@@ -41,9 +41,9 @@ pub const METHODS: [&str; 8] = [
     "copy, rep",
     "copy, NT",
 ];
-/// The most that is cleared: all must fit into a small machine.
+/// The most memory that is cleared, so that it fits even on small machines.
 const MOST_BYTES: u64 = 256 << 20;
-/// Memory cleared at a time, at most, between two beats.
+/// The most memory cleared between two progress beats.
 const STEP: usize = 4 << 20;
 
 /// Bytes of a victim's working set, a power of two.
@@ -53,28 +53,28 @@ pub fn set_bytes(victim: usize, caches: &CacheSizes) -> usize {
     chase::lines_within(bytes) * LINE
 }
 
-/// Bytes that are cleared, or copied and written together: twice the level; of L1's as of L2's.
+/// Bytes that are cleared, or read and written by a copy: twice the level, but for L1 as many as for L2.
 #[must_use]
 pub fn moved_bytes(victim: usize, caches: &CacheSizes) -> usize {
     let bytes = [2 * caches.l2, 2 * caches.l2, (2 * caches.l3).min(MOST_BYTES)][victim];
     (bytes as usize).next_multiple_of(1 << 16)
 }
 
-/// What a series is called.
+/// The name of a series.
 #[must_use]
 pub fn name(victim: &str, method: &str) -> String {
     format!("{victim}, {method}")
 }
 
-/// What the probe is asked for.
+/// The parameters of the probe.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// The victims that take part; all if none is named.
+    /// The victims to measure; all if empty.
     pub victims: Vec<String>,
 }
 
-/// What is established besides.
+/// Facts about the methods.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Facts {
     /// The variant of each method.
@@ -89,7 +89,7 @@ enum Between {
 }
 
 struct Pollution {
-    /// Places of those that take part, in [`VICTIMS`].
+    /// The indices in [`VICTIMS`] of the selected victims.
     victims: Vec<usize>,
     sets: Vec<Arena>,
     moved: Arena,
@@ -102,21 +102,20 @@ struct Pollution {
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     if !cfg!(target_arch = "x86_64") {
         return Err(Impossible(
-            "what is cleared is made cold by clflush, which is an x86-64 instruction".to_owned(),
+            "the memory is made cold by clflush, which is an x86-64 instruction".to_owned(),
         ));
     }
-    let impossible = |error: carryline_machine::arena::MapError| Impossible(error.to_string());
     let mut sets = Vec::new();
     let victims = crate::chosen(&setup.parameters::<Parameters>()?.victims, &VICTIMS);
     for victim in &victims {
         let bytes = set_bytes(*victim, &setup.caches);
-        let arena = Arena::new(bytes, Pages::Huge).map_err(impossible)?;
+        let arena = Arena::new(bytes, Pages::Huge)?;
         // SAFETY: the arena's own lines.
         unsafe { chase::lay(arena.start(), bytes / LINE, setup.status) };
         sets.push(arena);
     }
     let largest = victims.iter().map(|victim| moved_bytes(*victim, &setup.caches)).max().unwrap_or(0);
-    let mut moved = Arena::new(largest, Pages::Base).map_err(impossible)?;
+    let mut moved = Arena::new(largest, Pages::Base)?;
     moved.prefault();
     setup.status.beat();
     let zero = |names: &[&'static str]| setup.zeroing(names).map(|(name, f)| (name, Between::Zero(f)));
@@ -143,16 +142,17 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 }
 
 impl Pollution {
-    /// Ticks per load of a victim's chain, by its place among those that take part, after that came between.
+    /// The ticks per load of a selected victim's chain, by its index, after the disturbance.
     fn once(&self, place: usize, between: Between, status: &StatusPage) -> f64 {
         let (set, victim) = (self.sets[place].start(), self.victims[place]);
         let lines = set_bytes(victim, &self.caches) / LINE;
         let (memory, bytes) = (self.moved.start(), moved_bytes(victim, &self.caches));
-        // SAFETY: each range lies inside its arena, which this thread alone has; the chain was laid by `start`, and
-        // from its first line so many links lead back to it; the routines are verified, and the two halves do not overlap.
+        // SAFETY: each range lies inside its arena, which only this thread uses; the chain was laid by
+        // `start`, and `lines` links lead from its first line back to it; the routines are verified, and the
+        // two halves do not overlap.
         unsafe {
             if VICTIMS[victim] != "L3" {
-                pages::leave(memory, bytes, Left::Cold);
+                pages::leave(memory, bytes, Lines::Cold);
             }
             chase::follow(set, 0, 2 * lines);
             status.beat();
@@ -225,7 +225,7 @@ mod tests {
     const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 256 << 10, l3: 1 << 20 };
 
     #[test]
-    fn sets_fit_their_level_and_what_is_moved_does_not() {
+    fn sets_fit_in_their_level_and_moved_memory_does_not() {
         for (victim, level) in [CACHES.l1, CACHES.l2, CACHES.l3].into_iter().enumerate() {
             assert!((set_bytes(victim, &CACHES) as u64) <= level / 2);
             assert!((moved_bytes(victim, &CACHES) as u64) >= 2 * level);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_survive_and_every_cell_that_can_is_sampled() {
+    fn chains_stay_intact_and_every_possible_cell_is_sampled() {
         let status = StatusPage::create().expect("a page");
         let setup = Setup { caches: CACHES, ..setup(&serde_json::Value::Null, &status) };
         let mut rounds = start(&setup).expect("an x86-64 CPU");

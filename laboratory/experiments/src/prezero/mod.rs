@@ -1,7 +1,8 @@
-//! prezero: pages cleared on demand against pages cleared ahead of their use.
-//! Clearing pages ahead makes allocation fast but the first use slow, for they have left the cache by then. So the
-//! sum counts: the clearing of a cold block and its first use, with so much other work in between or none, by stores
-//! through the cache, by rep stosb, and by stores past the cache.
+//! prezero: pages cleared on demand compared with pages cleared ahead of their use.
+//!
+//! Clearing pages ahead makes allocation fast but the first use slow, because they have left the cache by
+//! then. The sum of both is measured: the clearing of a cold block and its first use, with varying amounts of
+//! other work in between, by stores through the cache, by rep stosb, and by non-temporal stores.
 
 mod claims;
 mod probe;
@@ -24,28 +25,28 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The ways that tables show, without the twin.
+/// The methods that tables show, without the twin.
 fn shown() -> &'static [&'static str] {
     &METHODS[..METHODS.len() - 1]
 }
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("prezero", &(), 0.95)?;
-    if let Some(reason) = special.failed() {
+    let probed = context.probe("prezero", &(), 0.95)?;
+    if let Some(reason) = probed.failed() {
         return Err(context.impossible(reason));
     }
     for method in METHODS {
         for (distance, _) in DISTANCES {
             for part in ["clear", "use", "sum"] {
                 let series = name(part, method, distance);
-                outcome.figures.add_or_reason(series.clone(), special.cycles(&series));
+                outcome.figures.add_or_reason(series.clone(), probed.cycles(&series));
             }
         }
     }
-    outcome.tables.push(table(&outcome, special.first_facts()?.as_ref()));
+    outcome.tables.push(table(&outcome, probed.first_facts()?.as_ref()));
     crossings(&mut outcome, context.seed);
-    if let Some(reason) = &special.reason {
+    if let Some(reason) = &probed.reason {
         outcome.notes.push(format!("Partly measured: {reason}."));
     }
     outcome.notes.push(format!(
@@ -87,9 +88,9 @@ fn table(outcome: &Outcome, facts: Option<&Facts>) -> TableResult {
     table
 }
 
-/// From which distance on one way is the cheaper, between the distances measured.
+/// The distances from which one method is cheaper than another, interpolated between those measured.
 fn crossings(outcome: &mut Outcome, seed: u64) {
-    // At once is before the least of the others.
+    // Immediate use is plotted below the shortest distance.
     let points: Vec<f64> =
         DISTANCES.iter().map(|(_, bytes)| if *bytes == 0 { 4096.0 } else { *bytes as f64 }).collect();
     let mut table = TableResult::new(

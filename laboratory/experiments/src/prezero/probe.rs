@@ -1,12 +1,14 @@
-//! Clearing pages ahead of their use: the clearing, the first use, and what lies between.
+//! Clearing pages ahead of their use: the cost of the clearing and of the first use, by the amount of work in
+//! between.
 //!
-//! A block of [`BLOCK_BYTES`] starts cold (flushed), is cleared by one of [`METHODS`], then other work reads and writes so
-//! many bytes of other memory, then the block is used: a word of every line read and written. A distance of 0 is the
-//! kernel that clears on demand; the others are the one that keeps cleared pages ready. A block that is never used costs
-//! the clearing alone. Both times end when the stores are in the cache or in memory. Series, in ticks per 4 KB: `clear METHOD DISTANCE`, `use METHOD DISTANCE`, `sum METHOD DISTANCE`;
-//! the method `cached again` makes the A/A pair.
+//! A block of [`BLOCK_BYTES`] starts cold (flushed) and is cleared by one of [`METHODS`]. Then other work
+//! reads and writes a given number of bytes of other memory, and then the block is used: a word of every line
+//! is read and written. Distance 0 is a kernel that clears on demand; the other distances are one that keeps
+//! a pool of cleared pages. A block that is never used costs only the clearing. Both times end when the
+//! stores are in the cache or in memory. Series, in ticks per 4 KB: `clear METHOD DISTANCE`,
+//! `use METHOD DISTANCE`, `sum METHOD DISTANCE`; the method `cached again` makes the A/A pair.
 
-use crate::pages::{self, Left, drain};
+use crate::pages::{self, Lines, drain};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup, Unusable, time};
 use carryline_machine::arena::{Arena, Pages};
 use carryline_machine::clock;
@@ -23,11 +25,11 @@ use std::collections::BTreeMap;
 pub static PROBE: Probe =
     Probe { name: "prezero", what: "clearing pages at once or ahead, and their first use", start };
 
-/// What is cleared in one go: 16 pages.
+/// The block cleared at a time: 16 pages.
 pub const BLOCK_BYTES: usize = 64 << 10;
-/// The ways to clear, by what series call them.
+/// The methods of clearing, by their names in series.
 pub const METHODS: [&str; 4] = ["cached", "rep", "NT", "cached again"];
-/// The variants of each, the first that runs here; the last is the first once more.
+/// The variants of each method; the first that runs here is used. The last method repeats the first.
 const VARIANTS: [&[&str]; 4] = [
     &["avx512", "avx2", "sse2", "write_bytes"],
     &["rep_stosb"],
@@ -47,13 +49,13 @@ pub const DISTANCES: [(&str, usize); 8] = [
 ];
 const PARTS: [&str; 3] = ["clear", "use", "sum"];
 
-/// What a series is called.
+/// The name of a series.
 #[must_use]
 pub fn name(part: &str, method: &str, distance: &str) -> String {
     format!("{part} {method} {distance}")
 }
 
-/// What is established besides.
+/// Facts about the methods.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Facts {
     /// The variant of each method.
@@ -75,7 +77,7 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         ));
     }
     let arena = |bytes: usize| {
-        let mut arena = Arena::new(bytes, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(bytes, Pages::Base)?;
         arena.prefault();
         setup.status.beat();
         Ok::<_, Impossible>(arena)
@@ -91,18 +93,19 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 }
 
 impl Prezero {
-    /// Ticks per 4 KB of the clearing and of the use, so much other work apart.
+    /// Ticks per 4 KB of the clearing and of the use, with `distance` bytes of other work in between.
     fn once(&self, clear: Zeroing, distance: usize, status: &StatusPage) -> (f64, f64) {
         let (base, other) = (self.block.start(), self.other.start());
         let per_page = 4096.0 / BLOCK_BYTES as f64;
-        // SAFETY: the two arenas' own memory, at most as much of the second as it has; the routine is verified.
+        // SAFETY: all accesses are inside the two arenas, the second of which has the largest distance; the
+        // routine is verified.
         unsafe {
-            pages::leave(base, BLOCK_BYTES, Left::Cold);
-            // Translations of the block stay cached, whatever came before.
+            pages::leave(base, BLOCK_BYTES, Lines::Cold);
+            // Loads the address translations of the block.
             for page in (0..BLOCK_BYTES).step_by(4096) {
                 base.add(page).read_volatile();
             }
-            pages::leave(base, BLOCK_BYTES, Left::Cold);
+            pages::leave(base, BLOCK_BYTES, Lines::Cold);
             let cleared = time(self.overhead_ticks, || {
                 clear.call(base, BLOCK_BYTES);
                 drain();
@@ -134,7 +137,7 @@ impl Rounds for Prezero {
     fn twins(&self) -> Vec<(usize, usize)> {
         let each = PARTS.len();
         let method = DISTANCES.len() * each;
-        // Those that claims are about; each pair more would widen the floor of all.
+        // Only for the series that claims use, because every further pair would widen the floor of all.
         [0, DISTANCES.len() - 1].map(|at| (at * each + 2, 3 * method + at * each + 2)).into()
     }
 
@@ -176,7 +179,7 @@ mod tests {
     use crate::testing::setup;
 
     #[test]
-    fn the_block_is_clear_when_used_and_every_cell_is_sampled() {
+    fn every_cell_is_sampled_or_has_a_reason() {
         let status = StatusPage::create().expect("a page");
         let setup = setup(&serde_json::Value::Null, &status);
         let mut rounds = start(&setup).expect("an x86-64 CPU");

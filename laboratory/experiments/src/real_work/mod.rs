@@ -1,12 +1,12 @@
-//! real-work: what faster zeroing is worth to a whole job, as `make world` once was told.
+//! real-work: the effect of faster zeroing on a whole job, as once reported for `make world`.
 //!
-//! The published pair is a build of a system before and after its kernel zeroed pages by movntps. Here the job is one that
-//! is found on the machine, made as long as the time allows: a build of C files where there is a compiler, a sort
-//! elsewhere. It runs with its zeroing served by movntps and without, paired and in random order; then with this
-//! library serving both zeroing and copying.
+//! The published pair is a build of a system before and after its kernel zeroed pages by movntps. Here the
+//! job is one found on the machine and scaled to the available time: a build of C files if there is a
+//! compiler, otherwise a sort. It runs with its zeroing done by movntps and without, paired and in random
+//! order; then with this library doing both zeroing and copying.
 //!
-//! What differs from the published pair: there the kernel's zeroing was replaced, here the program's own. What the kernel
-//! does for the program (every page that it faults in is zeroed there) stays as it is.
+//! Unlike in the published pair, the program's own zeroing is replaced, not the kernel's. What the kernel
+//! does for the program (it zeroes every page that the program faults in) is unchanged.
 
 mod claims;
 
@@ -35,7 +35,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A line of what `time -l` printed, before and after.
+/// A line of the output of `time -l`, before and after.
 struct Published {
     metric: Metric,
     unit: Unit,
@@ -62,13 +62,13 @@ const PUBLISHED: [Published; 7] = [
         after: 512_820.0,
     },
 ];
-/// Seconds of the kernel thread that zeroes free pages, before and after.
+/// CPU seconds of the kernel thread that zeroes free pages, before and after.
 const PAGEZERO_S: (f64, f64) = (57.0, 28.0);
 
-/// The metrics that claims speak of.
+/// The metrics that claims use.
 const CLAIMED: [Metric; 2] = [Metric::RealS, Metric::UserS];
 
-/// A comparison: how its figures are called, and what serves.
+/// A comparison: the name in its figures, its title, and the interposer's variants.
 struct Served {
     name: &'static str,
     title: &'static str,
@@ -84,11 +84,11 @@ const SERVED: [Served; 2] = [
     Served { name: "carryline", title: "Zeroing and copying by carryline", variants: &[] },
 ];
 
-/// A job that may be found on the machine.
+/// A job that may be available on the machine.
 struct Work {
-    /// What it does, for a note.
+    /// The description for a note.
     what: fn(usize) -> String,
-    /// Writes its input of that many parts into a folder, and says how it is started.
+    /// Writes its input of the given number of parts into a folder; returns its command.
     prepare: fn(&Path, usize) -> io::Result<Vec<OsString>>,
 }
 
@@ -97,24 +97,24 @@ const WORKS: [Work; 2] = [
     Work { what: |parts| format!("sort of {} lines", parts * LINES), prepare: sort },
 ];
 
-/// Rounds aimed at, in full and quick, and at most.
+/// The desired number of rounds, in full and quick runs, and the maximum.
 const ROUNDS: (u32, u32) = (7, 3);
 const MOST_ROUNDS: u32 = 15;
-/// Parts of a job, at most.
+/// The maximum number of parts of a job.
 const MOST_PARTS: usize = 64;
-/// Lines of a part of the sort.
+/// Lines per part of the sort.
 const LINES: usize = 20_000;
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let begin = Instant::now();
-    // Without the interposer there is nothing to compare, and no need to look for a job.
+    // Without the interposer there is nothing to compare.
     if Interposer::new(None, &[], &[]).is_err() {
         return Err(context.impossible(
             "no usable interposer, libcarryline-preload.so, is next to this program or in ../lib/carryline ('cargo build -p \
              carryline-preload' builds it; 'carryline real -- true' says more)",
         ));
     }
-    context.say("looks for a job");
+    context.say("looking for a job");
     let folder = tempfile::tempdir()?;
     let Some((work, once)) = find(folder.path())? else {
         return Err(context.impossible("neither a C compiler ('cc') nor 'sort' runs here"));
@@ -131,7 +131,8 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
         context.say(&format!("{} with {} and without", (work.what)(parts), served.name));
         match compare(served, &command, rounds, context.seed) {
             Ok(found) => {
-                // What a run has taken says how many there is time for: the machine may have become busier meanwhile.
+                // The actual duration of a run limits the remaining rounds: the machine may have become
+                // busier.
                 let each = started.elapsed() / runs(rounds);
                 rounds = affordable(time((SERVED.len() - index - 1).max(1)), each);
                 add(&mut outcome, served, &found, context.seed);
@@ -154,7 +155,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Compares the job with its memory functions served so and without.
+/// Compares the job with these variants interposed and without.
 fn compare(served: &Served, command: &[OsString], runs: u32, seed: u64) -> Result<RealWork, String> {
     let variants: Vec<String> = served.variants.iter().map(|word| (*word).to_owned()).collect();
     let interposer = Interposer::new(None, &[], &variants).map_err(|failure| failure.to_string())?;
@@ -172,14 +173,14 @@ fn compare(served: &Served, command: &[OsString], runs: u32, seed: u64) -> Resul
     Ok(found)
 }
 
-/// The first job that runs here, and how long its smallest form takes.
+/// The first job that runs here, and the duration of its smallest form.
 fn find(folder: &Path) -> Result<Option<(&'static Work, Duration)>, Failure> {
     for work in &WORKS {
         let command = (work.prepare)(folder, 1)?;
         let Some((program, words)) = command.split_first() else { continue };
         let mut trial = Command::new(program);
         trial.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Twice: the first reads the program from the disk.
+        // Runs twice: the first run reads the program from disk.
         let mut once = || {
             let begin = Instant::now();
             trial.status().is_ok_and(|status| status.success()).then(|| begin.elapsed())
@@ -191,19 +192,19 @@ fn find(folder: &Path) -> Result<Option<(&'static Work, Duration)>, Failure> {
     Ok(None)
 }
 
-/// Runs of a comparison: three in a round, and two before the first.
+/// The runs of a comparison: three per round, and two before the first.
 const fn runs(rounds: u32) -> u32 {
     3 * rounds + 2
 }
 
-/// The number of rounds that fit the time if a run takes this long; at least two.
+/// The number of rounds that fit in the time if a run takes `each`; at least two.
 fn affordable(time: Duration, each: Duration) -> u32 {
     let runs = time.as_secs_f64() / each.as_secs_f64().max(1e-4);
     (((runs - 2.0) / 3.0) as u32).clamp(2, MOST_ROUNDS)
 }
 
-/// How many parts the job gets and how many rounds are made in that time: the rounds aimed at where a job of one part lets
-/// them, fewer of a slower one, and more where even the longest job leaves time.
+/// The number of parts and of rounds that fit in the time: the desired rounds if a job of one part permits
+/// them, fewer if it is slower, and more if even the longest job leaves time.
 fn share(time: Duration, once: Duration, aimed: u32) -> (usize, u32) {
     let once_s = once.as_secs_f64().max(1e-4);
     let parts = (time.as_secs_f64() / f64::from(runs(aimed)) / once_s) as usize;
@@ -215,11 +216,11 @@ fn figure_name(metric: Metric, form: &str, served: &Served) -> String {
     format!("{} {form} {}", metric.name(), served.name)
 }
 
-/// The table of a comparison, and the figures that claims name.
+/// Adds the table of a comparison, and the figures that claims name.
 fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
-    let beside = served.name == "movntps";
+    let has_published = served.name == "movntps";
     let mut columns = vec![("what", ""), ("unit", "")];
-    if beside {
+    if has_published {
         columns.extend([("published", "before"), ("published", "after"), ("published", "change, %")]);
     }
     columns.extend([("here", "without"), ("here", "with"), ("here", "change, %"), ("floor", "%")]);
@@ -227,7 +228,7 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
     let change = |before: f64, after: f64| Datum::from((after / before - 1.0) * 100.0);
     for line in &PUBLISHED {
         let mut row: Vec<Datum> = vec![line.metric.name().into(), line.unit.word().into()];
-        if beside {
+        if has_published {
             row.extend([line.before.into(), line.after.into(), change(line.before, line.after)]);
         }
         let here = found.figures.iter().find(|figure| figure.metric == line.metric);
@@ -251,7 +252,7 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
         row.push(floor.map(|floor| floor * 100.0).into());
         table.push(row);
     }
-    if beside {
+    if has_published {
         let (before, after) = PAGEZERO_S;
         let mut row: Vec<Datum> = vec!["the kernel's pagezero".into(), Unit::S.word().into()];
         row.extend([before.into(), after.into(), change(before, after)]);
@@ -281,7 +282,7 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
     outcome.notes.extend(found.remarks.iter().map(|remark| format!("{}: {remark}.", served.name)));
 }
 
-/// Files for the compiler, and a loop over them that prints the assembly, so that outputs can be compared.
+/// Writes C files; the command compiles each and prints the assembly, so that outputs can be compared.
 fn build(folder: &Path, files: usize) -> io::Result<Vec<OsString>> {
     for file in 0..files {
         std::fs::write(folder.join(format!("part{file:02}.c")), source(file))?;
@@ -290,7 +291,7 @@ fn build(folder: &Path, files: usize) -> io::Result<Vec<OsString>> {
     Ok(["sh".into(), "-c".into(), script.into(), "build".into(), folder.into()].into())
 }
 
-/// A C file as people write them: structs, switches, loops, strings.
+/// A typical C file: structs, switches, loops, strings.
 fn source(file: usize) -> String {
     let mut text =
         String::from("struct item { int kind; long value; const char *name; struct item *next; };\n");
@@ -321,7 +322,7 @@ fn source(file: usize) -> String {
     text
 }
 
-/// Lines in no order.
+/// Writes unsorted lines; the command sorts them.
 fn sort(folder: &Path, parts: usize) -> io::Result<Vec<OsString>> {
     let file = folder.join("lines");
     let mut text = String::new();
@@ -338,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_gain_is_what_claims_say() {
+    fn the_published_gain_matches_the_claims() {
         let gain = |before: f64, after: f64| (1.0 - after / before) * 100.0;
         let real = &PUBLISHED[0];
         assert!((gain(real.before, real.after) - 0.7).abs() < 0.05);
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_shared_out_and_never_overdrawn_by_much() {
+    fn parts_and_rounds_fit_in_the_time() {
         let seconds = Duration::from_secs_f64;
         for (time, once, aimed) in [(30.0, 0.05, 7), (6.0, 0.05, 3), (30.0, 1e-3, 7), (10.0, 0.4, 7)] {
             let (parts, rounds) = share(seconds(time), seconds(once), aimed);
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_are_the_same_every_time_and_differ_by_part() {
+    fn inputs_are_reproducible_and_differ_by_part() {
         assert_eq!(source(3), source(3));
         assert_ne!(source(3), source(4));
         let folder = tempfile::tempdir().expect("a folder");
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_name_figures_that_are_made() {
+    fn claims_name_existing_figures() {
         let made: Vec<String> = SERVED
             .iter()
             .flat_map(|served| CLAIMED.map(|metric| (metric, served)))

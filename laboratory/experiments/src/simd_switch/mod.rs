@@ -1,9 +1,9 @@
-//! simd-switch: whether vector registers in use make task switches dearer, and the copy that would repay it.
+//! simd-switch: whether vector registers in use slow down task switches, and the size of copy that repays it.
 //!
-//! Two threads on one CPU pass a byte to and fro with their vector state clean or dirty. In 2000 the state was switched
-//! only when somebody used it; kernels now save and restore at every switch what the CPU says is in use. Beside the switch
-//! stand the instructions that do it, as far as user mode may use them, and copies by integer and by wide
-//! registers, whose difference must repay what the switch costs more.
+//! Two threads on one CPU pass a byte back and forth with their vector state clean or dirty. In 2000 the
+//! state was switched only when it was used; kernels now save and restore at every switch what the CPU
+//! reports as in use. Also measured are the instructions that do this, as far as user mode may execute them,
+//! and copies by integer and by wide registers, whose difference must repay the added cost of a switch.
 
 mod claims;
 mod probe;
@@ -28,31 +28,31 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Sizes that are copied, in bytes.
+/// The sizes of the copies, in bytes.
 const SIZES: [u64; 10] = [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
 const INTEGER: &str = "int64_registers";
 const REP: &str = "rep_movsb";
-/// The widest first.
+/// The wide variants, the widest first.
 const WIDE: [&str; 3] = ["avx512", "avx2", "sse2"];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let special = context.probe("simd_switch", &(), 0.55)?;
-    if let Some(reason) = special.failed() {
+    let probed = context.probe("simd_switch", &(), 0.55)?;
+    if let Some(reason) = probed.failed() {
         return Err(context.impossible(reason));
     }
     for state in STATES {
-        outcome.figures.add_or_reason(switch(state), special.ns(&switch(state)));
+        outcome.figures.add_or_reason(switch(state), probed.ns(&switch(state)));
     }
-    let widest = ["zmm", "ymm", "xmm"].into_iter().find(|state| special.ns(&switch(state)).is_ok());
+    let widest = ["zmm", "ymm", "xmm"].into_iter().find(|state| probed.ns(&switch(state)).is_ok());
     let widest = widest.unwrap_or("xmm");
-    outcome.figures.add_or_reason("switch, widest", special.ns(&switch(widest)));
-    outcome.tables.push(switches(context, &special)?);
-    outcome.tables.push(savings(&mut outcome.figures, &special));
-    if let Some(reason) = &special.reason {
+    outcome.figures.add_or_reason("switch, widest", probed.ns(&switch(widest)));
+    outcome.tables.push(switches(context, &probed)?);
+    outcome.tables.push(savings(&mut outcome.figures, &probed));
+    if let Some(reason) = &probed.reason {
         outcome.notes.push(format!("Partly measured: {reason}."));
     }
-    dearer(&mut outcome, widest, context.seed);
+    slowdown(&mut outcome, widest, context.seed);
     repay(context, &mut outcome)?;
     outcome.notes.push(format!(
         "The widest registers here are {widest}. The kernel's own XSAVES and XRSTORS are privileged, so \
@@ -62,7 +62,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What the CPU said was in use, by name.
+/// The components that the CPU reported as in use.
 fn in_use(facts: Option<&Facts>, state: &str) -> String {
     let Some(bits) = facts.and_then(|facts| facts.in_use.get(state)) else {
         return "the CPU does not say".to_owned();
@@ -72,7 +72,7 @@ fn in_use(facts: Option<&Facts>, state: &str) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
-fn switches(context: &Context<'_>, special: &Probed) -> Result<TableResult, Failure> {
+fn switches(context: &Context<'_>, probed: &Probed) -> Result<TableResult, Failure> {
     let mut table = TableResult::new(
         "A switch: a byte through a pipe to another thread on the same CPU, minus the preparation of the state",
         &[
@@ -84,11 +84,11 @@ fn switches(context: &Context<'_>, special: &Probed) -> Result<TableResult, Fail
             ("making the state", "ns"),
         ],
     );
-    let facts: Option<Facts> = special.first_facts()?;
-    let clean = special.ns(&switch(STATES[0]));
+    let facts: Option<Facts> = probed.first_facts()?;
+    let clean = probed.ns(&switch(STATES[0]));
     for state in STATES {
-        let ns = special.ns(&switch(state));
-        let cycles = special.cycles(&switch(state));
+        let ns = probed.ns(&switch(state));
+        let cycles = probed.cycles(&switch(state));
         let times = ns
             .as_ref()
             .ok()
@@ -100,10 +100,10 @@ fn switches(context: &Context<'_>, special: &Probed) -> Result<TableResult, Fail
             ns.as_ref().ok().into(),
             cycles.as_ref().ok().into(),
             times.into(),
-            special.ns(&setting(state)).as_ref().ok().into(),
+            probed.ns(&setting(state)).as_ref().ok().into(),
         ]);
     }
-    let (ns, cycles) = (special.ns(PIPE), special.cycles(PIPE));
+    let (ns, cycles) = (probed.ns(PIPE), probed.cycles(PIPE));
     table.push(vec![
         "(a write and a read without a switch)".into(),
         "".into(),
@@ -115,8 +115,8 @@ fn switches(context: &Context<'_>, special: &Probed) -> Result<TableResult, Fail
     Ok(table)
 }
 
-/// What saves and restores, by component; adds the figure that a claim names.
-fn savings(figures: &mut Figures, special: &Probed) -> TableResult {
+/// The instructions that save and restore, by component; adds the figure that a claim names.
+fn savings(figures: &mut Figures, probed: &Probed) -> TableResult {
     let mut columns = vec![("component, dirty unless marked clean", "")];
     columns.extend(INSTRUCTIONS.map(|instruction| (instruction, "cycles")));
     let mut table =
@@ -124,7 +124,7 @@ fn savings(figures: &mut Figures, special: &Probed) -> TableResult {
     for (part, _) in PARTS {
         let mut row: Vec<Datum> = vec![part.into()];
         for instruction in INSTRUCTIONS {
-            let cycles = special.cycles(&saving(instruction, part));
+            let cycles = probed.cycles(&saving(instruction, part));
             row.push(cycles.as_ref().ok().into());
             figures.add_or_reason(saving(instruction, part), cycles);
         }
@@ -136,7 +136,7 @@ fn savings(figures: &mut Figures, special: &Probed) -> TableResult {
     table
 }
 
-/// Two figures of the same rounds together.
+/// The sum of two figures of the same rounds.
 fn sum(a: &Figure, b: &Figure) -> Result<Figure, String> {
     let samples =
         a.samples().iter().zip(b.samples()).map(|(a, b)| a.iter().zip(b).map(|(a, b)| a + b).collect());
@@ -144,8 +144,8 @@ fn sum(a: &Figure, b: &Figure) -> Result<Figure, String> {
         .ok_or_else(|| "nothing was sampled".to_owned())
 }
 
-/// What a switch with the widest registers costs more, or the most that it may.
-fn dearer(outcome: &mut Outcome, widest: &str, seed: u64) {
+/// The added cost of a switch with the widest registers in use, or its upper bound.
+fn slowdown(outcome: &mut Outcome, widest: &str, seed: u64) {
     let pair = outcome
         .figures
         .look("switch, widest")
@@ -164,7 +164,7 @@ fn dearer(outcome: &mut Outcome, widest: &str, seed: u64) {
     let more = more.and_then(|(more, floor_ns)| {
         let estimate = more.estimate();
         let most = estimate.high.max(floor_ns);
-        outcome.figures.add("dearer by at most", Figure::exact(Unit::Ns, most));
+        outcome.figures.add("slowdown at most", Figure::exact(Unit::Ns, most));
         let (said, sure) = (
             format!("A switch with {widest} in use costs {:.0} ns more", more.value()),
             estimate.low > floor_ns,
@@ -181,10 +181,10 @@ fn dearer(outcome: &mut Outcome, widest: &str, seed: u64) {
             .push(format!("{said}, not significant: at most {most:.0} ns (noise floor {floor_ns:.0} ns)."));
         Err(format!("the switch is slower by at most {most:.0} ns, and perhaps by nothing"))
     });
-    outcome.figures.add_or_reason("dearer by", more);
+    outcome.figures.add_or_reason("slowdown", more);
 }
 
-/// From which size on the wide copy has gained, in one call, what a switch costs more.
+/// The size from which one wide copy gains as much as a switch costs more.
 fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let variants: Vec<&str> = [INTEGER, REP]
         .into_iter()
@@ -195,8 +195,8 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     let measured = context.measure(situations.into(), 0.4)?;
     let wide = WIDE.into_iter().find(|name| measured.time(0, name, Basis::Gross, In::Ns).is_ok());
     let wide = wide.unwrap_or("sse2");
-    let dearer = outcome.figures.look("dearer by").cloned();
-    let most = outcome.figures.look("dearer by at most").cloned();
+    let slowdown = outcome.figures.look("slowdown").cloned();
+    let most = outcome.figures.look("slowdown at most").cloned();
     let mut table = TableResult::new(
         format!("A copy, hot: the gain of {wide} over integer registers, and the added cost of a switch"),
         &[
@@ -212,7 +212,7 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     for (place, size) in SIZES.into_iter().enumerate() {
         let (integer, wide) = (time(place, INTEGER), time(place, wide));
         let gained = integer.as_ref().ok().zip(wide.as_ref().ok()).map(|(a, b)| a.value() - b.value());
-        let repaid = gained.zip(dearer.as_ref().ok()).map(|(gained, dearer)| gained / dearer.value());
+        let repaid = gained.zip(slowdown.as_ref().ok()).map(|(gained, slowdown)| gained / slowdown.value());
         table.push(vec![
             (size as f64).into(),
             integer.as_ref().ok().into(),
@@ -227,7 +227,7 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
         cost.clone().and_then(|cost| crossing_of(&measured, [narrow, wide], &cost, context.seed))
     };
     for (name, narrow, cost) in [
-        ("copy that repays a switch", INTEGER, &dearer),
+        ("copy that repays a switch", INTEGER, &slowdown),
         ("copy that repays a switch at most", INTEGER, &most),
         ("copy that repays a switch at most, against rep", REP, &most),
     ] {
@@ -249,7 +249,7 @@ fn repay(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the gain of the wide copy over the narrow one meets the cost, between the sizes measured.
+/// The size at which the gain of the wide copy over the narrow one equals the cost, interpolated.
 fn crossing_of(
     measured: &Measured,
     [narrow, wide]: [&str; 2],
@@ -262,7 +262,8 @@ fn crossing_of(
     let (narrow, wide) = (curve(narrow)?, curve(wide)?);
     let gains = differences(&narrow.iter().collect::<Vec<_>>(), &wide.iter().collect::<Vec<_>>());
     let estimate = cost.estimate();
-    // Gains and costs come from different processes: those of the interval's ends accompany the median.
+    // Gains and costs come from different processes, so the cost's median and interval bounds are combined
+    // with the gains in turn.
     let costs = [estimate.median, estimate.low, estimate.high];
     let less = |gains: &[f64], cost: f64| gains.iter().map(|gain| gain - cost).collect::<Vec<f64>>();
     let curves: Vec<Vec<f64>> =
@@ -272,7 +273,7 @@ fn crossing_of(
     }
     let points = SIZES.map(|size| size as f64);
     if curves.iter().flatten().all(|more| *more > 0.0) {
-        // The least size measured repays it: a smaller one may too.
+        // Even the smallest size measured repays it; a smaller one might too.
         return Figure::exact(Unit::Bytes, points[0]).ok_or_else(|| "no size was measured".to_owned());
     }
     crossing(&points, &curves, Unit::Bytes, seed)

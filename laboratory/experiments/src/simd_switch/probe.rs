@@ -1,15 +1,17 @@
-//! A task switch with clean and with dirty vector state, and what saving and restoring that state costs.
+//! A task switch with clean and with dirty vector state, and the cost of saving and restoring that state.
 //!
-//! Two threads on one CPU pass a byte to and fro through two pipes, so every pass is a switch. Before each write both
-//! bring their registers into the same state, one of [`STATES`]: `XRSTOR` sets everything to its initial state, then
-//! some registers are written. The kernel saves what is in use when it switches away and restores it before the thread
-//! goes on. Series, in ticks: `switch, STATE`, less the cost of making the state, and `setting, STATE`, that cost; `pipe alone` is
-//! a write and a read of one thread, with no switch.
+//! Two threads on one CPU pass a byte back and forth through two pipes, so every pass is a switch. Before
+//! each write both bring their registers into the same state, one of [`STATES`]: `XRSTOR` sets everything to
+//! its initial state, then some registers are written. The kernel saves what is in use when it switches away,
+//! and restores it before the thread continues. Series, in ticks: `switch, STATE`, minus the cost of
+//! preparing the state; `setting, STATE`, that cost; and `pipe alone`, a write and a read by one thread,
+//! without a switch.
 //!
-//! What user mode may do itself: `XSAVE`, `XSAVEOPT`, `XSAVEC` and `XRSTOR` of each component of [`PARTS`], with the registers dirty, as
-//! `INSTRUCTION PART`; the kernel's own `XSAVES` and `XRSTORS` are privileged.
+//! The instructions permitted in user mode, `XSAVE`, `XSAVEOPT`, `XSAVEC` and `XRSTOR`, are timed on each
+//! component of [`PARTS`] with dirty registers, as `INSTRUCTION PART`; the kernel's own `XSAVES` and
+//! `XRSTORS` are privileged.
 //!
-//! The facts hold which components the CPU says are in use in each state.
+//! The facts give the components that the CPU reports as in use in each state.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Series, Setup};
 use serde::{Deserialize, Serialize};
@@ -20,10 +22,10 @@ mod registers;
 #[cfg(target_arch = "x86_64")]
 mod rounds;
 
-/// What is established besides.
+/// Facts about the states.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Facts {
-    /// The components that the CPU says are in use in each state, where it says.
+    /// The components that the CPU reports as in use in each state, if it reports them.
     pub in_use: BTreeMap<String, u64>,
 }
 
@@ -31,9 +33,9 @@ pub(super) struct Facts {
 pub static PROBE: Probe =
     Probe { name: "simd_switch", what: "task switches with clean and dirty vector state", start };
 
-/// The states, by the registers that are written after all were set to their initial state.
+/// The states, named after the registers that are written after `XRSTOR`.
 pub const STATES: [&str; 7] = ["clean", "clean again", "x87", "xmm", "ymm", "zmm", "zmm, then vzeroupper"];
-/// State components, by name, with their bits in `XCR0`.
+/// The names of state components, with their bits in `XCR0`.
 pub const PARTS: [(&str, u64); 8] = [
     ("x87", 1),
     ("xmm", 1 << 1),
@@ -44,24 +46,24 @@ pub const PARTS: [(&str, u64); 8] = [
     ("all", 0b1110_0111),
     ("all, clean", 0b1110_0111),
 ];
-/// What saves and restores.
+/// The instructions that save and restore.
 pub const INSTRUCTIONS: [&str; 4] = ["XSAVE", "XSAVEOPT", "XSAVEC", "XRSTOR"];
-/// A write and a read without a switch.
+/// The name of the series of a write and a read without a switch.
 pub const PIPE: &str = "pipe alone";
 
-/// What the series of a switch is called.
+/// The name of the series of a switch.
 #[must_use]
 pub fn switch(state: &str) -> String {
     format!("switch, {state}")
 }
 
-/// What the series of making a state is called.
+/// The name of the series of preparing a state.
 #[must_use]
 pub fn setting(state: &str) -> String {
     format!("setting, {state}")
 }
 
-/// What the series of an instruction is called.
+/// The name of the series of an instruction.
 #[must_use]
 pub fn saving(instruction: &str, part: &str) -> String {
     format!("{instruction} {part}")
@@ -69,7 +71,7 @@ pub fn saving(instruction: &str, part: &str) -> String {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn start(_setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-    Err(Impossible("XSAVE and its states are of x86-64 CPUs".to_owned()))
+    Err(Impossible("XSAVE exists only on x86-64 CPUs".to_owned()))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! What is claimed.
+//! The claims of this experiment.
 
 use super::SAVED;
 use carryline_results::claims::{Claim, Rule};

@@ -1,17 +1,22 @@
-//! small-copy: 48 bytes, the six arguments of a system call, by rep movs, by registers, by a call.
+//! small-copy: 48 bytes, the six arguments of a system call, copied by rep movs, by registers, or by a call.
 //!
-//! Copies that do not wait for each other, copies of what the last one wrote, copies whose source is in no cache, and
-//! lengths that nothing predicts.
+//! The copies are independent of each other, or copy what the previous one wrote, or have an uncached source,
+//! or have unpredictable lengths.
 
 mod claims;
-pub(crate) mod probe;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod copies;
+mod probe;
 
 use super::{Context, Experiment, Outcome, Probed};
 use carryline_engine::failure::Failure;
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use carryline_results::sources::EVANS_2018;
 use claims::CLAIMS;
-use probe::{BYTES, MODES, MOST_BYTES, WAYS, name};
+use probe::{METHODS, MODES, MOST_BYTES, name};
+
+/// Bytes of a copy of fixed length: six arguments.
+const BYTES: usize = 48;
 
 /// See the module.
 pub static EXPERIMENT: Experiment = Experiment {
@@ -24,15 +29,15 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What registers save of a copy of a length that the compiler does not know.
+/// The saving by registers compared with a copy whose length the compiler does not know.
 const SAVED: &str = "rep movsb of variable length minus 64-bit registers";
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let found = context.probe("small_copy", &(), 1.0)?;
-    for way in WAYS {
+    for method in METHODS {
         for mode in MODES {
-            let name = name(way, mode);
+            let name = name(method, mode);
             outcome.figures.add_or_reason(name.clone(), found.cycles(&name));
         }
     }
@@ -64,9 +69,9 @@ fn table(outcome: &Outcome) -> TableResult {
         "A copy of 48 bytes (published: 25 cycles for rep movs, 'much faster' for registers)",
         &columns,
     );
-    for way in WAYS {
-        let here = |mode: &str| -> Datum { outcome.figures.get(&name(way, mode)).into() };
-        table.push(std::iter::once(way.into()).chain(MODES.map(here)).collect());
+    for method in METHODS {
+        let here = |mode: &str| -> Datum { outcome.figures.get(&name(method, mode)).into() };
+        table.push(std::iter::once(method.into()).chain(MODES.map(here)).collect());
     }
     table
 }

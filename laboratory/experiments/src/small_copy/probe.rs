@@ -1,14 +1,14 @@
-//! 48 bytes, the arguments of a system call, copied in every way that a kernel could.
+//! 48 bytes, the arguments of a system call, copied in every way that a kernel could use.
 //!
 //! Modes:
 //! - `independent`: copies that do not wait for each other, both buffers hot;
-//! - `chained`: each copies what the one before has written;
-//! - `missing`: the source flushed from all caches, each copy between fences; the destination hot;
-//! - `random`: 1 to 96 bytes, drawn for every call so that nothing predicts them; buffers hot, calls independent.
-//!   Only ways that take any length.
+//! - `chained`: each copy reads what the previous one wrote;
+//! - `missing`: the source is flushed from all caches, with fences around each copy; the destination is hot;
+//! - `random`: 1 to 96 bytes, drawn for every call and therefore unpredictable; buffers hot, calls
+//!   independent; only for methods that take any length.
 //!
-//! Where the length is fixed, it is known when the code is compiled, except for the call and for `rep movsb, variable`.
-//! The empty series, `nothing`, is the loop alone.
+//! A fixed length is known at compile time, except for the calls and for `rep movsb, variable`. The empty
+//! series, `nothing`, is the loop alone.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 
@@ -16,8 +16,8 @@ use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 pub static PROBE: Probe =
     Probe { name: "small_copy", what: "48 bytes by every method, fixed and unpredictable", start };
 
-/// The ways, in the order of the table.
-pub const WAYS: [&str; 9] = [
+/// The methods, in the order of the table.
+pub const METHODS: [&str; 9] = [
     "nothing",
     "rep movsb",
     "rep movsb, variable",
@@ -30,22 +30,20 @@ pub const WAYS: [&str; 9] = [
 ];
 /// The modes, in the order of the table.
 pub const MODES: [&str; 4] = ["independent", "chained", "missing", "random"];
-/// Bytes of a copy of fixed length: six arguments.
-pub const BYTES: usize = 48;
-/// The longest of those of random length.
+/// The largest random length.
 pub const MOST_BYTES: usize = 96;
 
-/// A series' name.
+/// The name of a series.
 #[must_use]
-pub fn name(way: &str, mode: &str) -> String {
-    format!("{way}, {mode}")
+pub fn name(method: &str, mode: &str) -> String {
+    format!("{method}, {mode}")
 }
 
-/// True if the way takes any length.
+/// Whether the method takes any length.
 #[cfg(target_arch = "x86_64")]
 #[must_use]
-pub fn takes_any_length(way: &str) -> bool {
-    matches!(way, "nothing" | "rep movsb, variable" | "a call: libc" | "a call: carryline")
+pub fn takes_any_length(method: &str) -> bool {
+    matches!(method, "nothing" | "rep movsb, variable" | "a call: libc" | "a call: carryline")
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -59,8 +57,12 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod x86 {
-    use super::{BYTES, MODES, MOST_BYTES, WAYS, name, takes_any_length};
+mod x86 {
+    use super::super::BYTES;
+    use super::super::copies::{
+        movsb, movsb_48, movsb_any_48, movsq_48, nothing, registers_32, registers_64, sse,
+    };
+    use super::{METHODS, MODES, MOST_BYTES, name, takes_any_length};
     use crate::batches::{Batches, Timed, flush_range};
     use carryline_engine::probe::{Impossible, Rounds, Setup};
     use carryline_machine::arena::{Arena, Pages};
@@ -70,56 +72,63 @@ pub(crate) mod x86 {
     use carryline_verification::Copying;
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
-    use std::arch::asm;
     use std::hint::black_box;
     use std::rc::Rc;
 
     const CALLS: u32 = 1000;
-    /// Sources that miss: each on a page of its own, taken in random order, or a prefetcher would anticipate them.
+    /// The uncached sources, each on its own page and used in random order, so that no prefetcher predicts
+    /// them.
     const MISSES: usize = 64;
     const SLOT: usize = 4096 + 3 * 64;
-    /// Half a page from where a page begins: see `string_startup`.
+    /// The offset of the sources: half a page past a page boundary, as in `string_startup`.
     const SOURCES: usize = (4 << 10) + 2048;
     const ROOM: usize = SOURCES + MISSES * SLOT;
-    /// Lengths of a batch in random order.
+    /// The number of random lengths.
     const LENGTHS: usize = 1024;
 
     pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-        let mut arena = Arena::new(ROOM, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(ROOM, Pages::Base)?;
         arena.prefault();
         let arena = Rc::new(arena);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
         let mut lengths =
             || -> Vec<u32> { (0..LENGTHS).map(|_| 1 + below(&mut rng, MOST_BYTES) as u32).collect() };
-        let calls = [proved(setup, "libc_memcpy")?, proved(setup, "carryline")?];
+        let calls = [verified(setup, "libc_memcpy")?, verified(setup, "carryline")?];
         let mut slots: Vec<usize> = (0..MISSES).collect();
         shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(!setup.seed), &mut slots);
         let missing = Rc::new(slots);
         let mut all = Vec::new();
-        for (way, label) in WAYS.into_iter().enumerate() {
-            let call = calls[usize::from(way == 8)];
+        for (method, label) in METHODS.into_iter().enumerate() {
+            let call = calls[usize::from(method == 8)];
             for mode in MODES {
                 if mode == "random" && !takes_any_length(label) {
                     continue;
                 }
                 let title = name(label, mode);
-                all.push(series(title.clone(), way, mode, &arena, call, (lengths(), missing.clone())));
+                all.push(series(title.clone(), method, mode, &arena, call, (lengths(), missing.clone())));
                 if title == "rep movsb, independent" {
-                    all.push(series(format!("{title} again"), way, mode, &arena, call, Default::default()));
+                    all.push(series(
+                        format!("{title} again"),
+                        method,
+                        mode,
+                        &arena,
+                        call,
+                        Default::default(),
+                    ));
                 }
             }
         }
         Ok(Box::new(Batches::new(setup, all).twin("rep movsb, independent")))
     }
 
-    fn proved(setup: &Setup<'_>, variant: &str) -> Result<Copying, Impossible> {
+    fn verified(setup: &Setup<'_>, variant: &str) -> Result<Copying, Impossible> {
         let copying = setup.verified(Family::Copy, variant)?.copying();
         copying.ok_or_else(|| Impossible(format!("copy/{variant} copies nothing")))
     }
 
     fn series(
         title: String,
-        way: usize,
+        method: usize,
         mode: &str,
         arena: &Rc<Arena>,
         call: Copying,
@@ -131,25 +140,26 @@ pub(crate) mod x86 {
             "independent" => Timed::new(title, CALLS, move |times| {
                 let _kept = &kept;
                 // SAFETY: both are 48 bytes of the arena, not overlapping; nothing else accesses it.
-                unsafe { repeat(way, destination, source, times, call) };
+                unsafe { repeat(method, destination, source, times, call) };
             }),
             "chained" => Timed::new(title, CALLS, move |times| {
                 let _kept = &kept;
-                // SAFETY: both are 48 bytes of the arena, not overlapping, readable and writable; nothing else accesses it.
-                unsafe { there_and_back(way, destination, source, times, call) };
+                // SAFETY: both are 48 bytes of the arena, not overlapping, readable and writable; nothing
+                // else accesses it.
+                unsafe { there_and_back(method, destination, source, times, call) };
             }),
             "missing" => Timed::new(title, MISSES as u32, move |times| {
                 let _kept = &kept;
                 for slot in slots.iter().take(times as usize) {
                     clock::fence();
-                    // SAFETY: MISSES slots of the arena follow SOURCES; the destination is apart.
-                    unsafe { repeat(way, destination, source.wrapping_add(slot * SLOT), 1, call) };
+                    // SAFETY: MISSES slots of the arena follow SOURCES; the destination is before them.
+                    unsafe { repeat(method, destination, source.wrapping_add(slot * SLOT), 1, call) };
                     clock::fence();
                 }
             })
             .before(move || {
                 let _kept = &flushed;
-                // SAFETY: the slots are mapped; the destination's line is this arena's.
+                // SAFETY: the slots and the destination's line are in the arena.
                 unsafe {
                     flush_range(source, MISSES * SLOT);
                     destination.write_volatile(destination.read_volatile());
@@ -160,7 +170,7 @@ pub(crate) mod x86 {
                 for turn in 0..times as usize {
                     let len = lengths[turn % LENGTHS] as usize;
                     // SAFETY: at most 96 bytes of the arena on both sides, not overlapping.
-                    unsafe { once_of(way, destination, source, len, call) };
+                    unsafe { once_of(method, destination, source, len, call) };
                 }
             }),
         }
@@ -168,16 +178,16 @@ pub(crate) mod x86 {
 
     /// # Safety
     /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    unsafe fn repeat(way: usize, dst: *mut u8, src: *const u8, times: u32, call: Copying) {
+    unsafe fn repeat(method: usize, dst: *mut u8, src: *const u8, times: u32, call: Copying) {
         macro_rules! each {
             ($($number:literal => $copy:expr),+; $otherwise:expr) => {
-                match way {
+                match method {
                     $($number => for _ in 0..times { $copy(dst, src) },)+
                     _ => for _ in 0..times { $otherwise },
                 }
             };
         }
-        // SAFETY: each copies BYTES bytes, 48, which the caller gives at both, not overlapping.
+        // SAFETY: each copies BYTES (48) bytes, which the caller gives on both sides, not overlapping.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -187,21 +197,22 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// 48 bytes are readable and writable at both, not overlapping.
-    unsafe fn there_and_back(way: usize, one: *mut u8, other: *mut u8, times: u32, call: Copying) {
+    /// 48 bytes are readable and writable at both pointers, not overlapping.
+    unsafe fn there_and_back(method: usize, one: *mut u8, other: *mut u8, times: u32, call: Copying) {
         macro_rules! each {
             ($($number:literal => $copy:expr),+; $otherwise:expr) => {
-                match way {
+                match method {
                     $($number => for _ in 0..times / 2 { $copy(one, other); $copy(other, one) },)+
                     _ => for _ in 0..times / 2 { $otherwise(one, other); $otherwise(other, one) },
                 }
             };
         }
         let called = |dst: *mut u8, src: *mut u8| {
-            // SAFETY: 48 bytes, which the caller gives at both, not overlapping.
+            // SAFETY: 48 bytes, which the caller gives at both pointers, not overlapping.
             unsafe { black_box(call).call(dst, src, black_box(BYTES)) }
         };
-        // SAFETY: each copies 48 bytes, one way or the other; the caller gives both to be read and written, not overlapping.
+        // SAFETY: each copies 48 bytes in one direction; the caller gives both readable and writable, not
+        // overlapping.
         unsafe {
             each!(
                 0 => nothing, 1 => movsb_48, 2 => movsb_any_48, 3 => movsq_48, 4 => registers_32, 5 => registers_64, 6 => sse;
@@ -213,119 +224,14 @@ pub(crate) mod x86 {
     /// # Safety
     /// `len` bytes are readable at `src` and writable at `dst`, not overlapping.
     #[inline(always)]
-    unsafe fn once_of(way: usize, dst: *mut u8, src: *const u8, len: usize, call: Copying) {
-        // SAFETY: the caller gives `len` bytes on both sides, not overlapping, and takes a way of fixed length only with 48.
+    unsafe fn once_of(method: usize, dst: *mut u8, src: *const u8, len: usize, call: Copying) {
+        // SAFETY: the caller gives `len` bytes on both sides, not overlapping.
         unsafe {
-            match way {
+            match method {
                 0 => nothing(dst, src),
                 2 => movsb(dst, src, len),
                 _ => call.call(dst, src, len),
             }
-        }
-    }
-
-    /// # Safety
-    /// None is needed; unsafe so that it has the type of the others.
-    #[inline(always)]
-    unsafe fn nothing(dst: *mut u8, src: *const u8) {
-        // SAFETY: no instruction.
-        unsafe { asm!("/* {0} {1} */", in(reg) dst, in(reg) src, options(nostack, preserves_flags)) };
-    }
-
-    /// # Safety
-    /// `len` bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    pub(crate) unsafe fn movsb(dst: *mut u8, src: *const u8, len: usize) {
-        // SAFETY: the caller gives `len` bytes on both sides, not overlapping; DF is clear by the ABI.
-        unsafe {
-            asm!("rep movsb", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") len => _, options(nostack, preserves_flags));
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn movsb_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
-        unsafe { movsb(dst, src, BYTES) };
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn movsb_any_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: BYTES is 48, and the caller gives that many bytes on both sides, not overlapping.
-        unsafe { movsb(dst, src, black_box(BYTES)) };
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn movsq_48(dst: *mut u8, src: *const u8) {
-        // SAFETY: 6 words, the caller's 48 bytes on both sides, not overlapping; DF is clear by the ABI.
-        unsafe {
-            asm!("rep movsq", inout("rdi") dst => _, inout("rsi") src => _, inout("rcx") BYTES / 8 => _, options(nostack, preserves_flags));
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn registers_32(dst: *mut u8, src: *const u8) {
-        // SAFETY: 12 words of the caller's 48 bytes on both sides.
-        unsafe {
-            asm!(
-                ".set carryline_at, 0",
-                ".rept 6",
-                "mov {a:e}, [{src} + carryline_at]",
-                "mov {b:e}, [{src} + carryline_at + 4]",
-                "mov [{dst} + carryline_at], {a:e}",
-                "mov [{dst} + carryline_at + 4], {b:e}",
-                ".set carryline_at, carryline_at + 8",
-                ".endr",
-                src = in(reg) src, dst = in(reg) dst, a = out(reg) _, b = out(reg) _,
-                options(nostack, preserves_flags)
-            );
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    pub(crate) unsafe fn registers_64(dst: *mut u8, src: *const u8) {
-        // SAFETY: 6 words of the caller's 48 bytes on both sides.
-        unsafe {
-            asm!(
-                ".set carryline_at, 0",
-                ".rept 3",
-                "mov {a}, [{src} + carryline_at]",
-                "mov {b}, [{src} + carryline_at + 8]",
-                "mov [{dst} + carryline_at], {a}",
-                "mov [{dst} + carryline_at + 8], {b}",
-                ".set carryline_at, carryline_at + 16",
-                ".endr",
-                src = in(reg) src, dst = in(reg) dst, a = out(reg) _, b = out(reg) _,
-                options(nostack, preserves_flags)
-            );
-        }
-    }
-
-    /// # Safety
-    /// 48 bytes are readable at `src` and writable at `dst`, not overlapping.
-    #[inline(always)]
-    unsafe fn sse(dst: *mut u8, src: *const u8) {
-        // SAFETY: three times 16 of the caller's 48 bytes on both sides; SSE2 is part of x86-64.
-        unsafe {
-            asm!(
-                "movups {a}, [{src}]",
-                "movups {b}, [{src} + 16]",
-                "movups {c}, [{src} + 32]",
-                "movups [{dst}], {a}",
-                "movups [{dst} + 16], {b}",
-                "movups [{dst} + 32], {c}",
-                src = in(reg) src, dst = in(reg) dst, a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _,
-                options(nostack, preserves_flags)
-            );
         }
     }
 
@@ -337,31 +243,31 @@ pub(crate) mod x86 {
 
         fn libc_copy() -> Copying {
             let status = StatusPage::create().expect("a page");
-            proved(&setup(&serde_json::Value::Null, &status), "libc_memcpy").expect("it copies")
+            verified(&setup(&serde_json::Value::Null, &status), "libc_memcpy").expect("it copies")
         }
 
         #[test]
-        fn every_way_copies_48_bytes_and_no_other() {
+        fn every_method_copies_48_bytes_and_no_other() {
             let libc_copy = libc_copy();
-            for (way, label) in WAYS.into_iter().enumerate().skip(1) {
+            for (method, label) in METHODS.into_iter().enumerate().skip(1) {
                 let mut source: Vec<u8> = (0..200_u32).map(|n| n as u8 + 1).collect();
                 let mut got = vec![0xee_u8; 200];
                 // SAFETY: 200 bytes on both sides.
-                unsafe { repeat(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 2, libc_copy) };
+                unsafe { repeat(method, got[3..].as_mut_ptr(), source[5..].as_ptr(), 2, libc_copy) };
                 let mut wanted = vec![0xee_u8; 200];
                 wanted[3..3 + BYTES].copy_from_slice(&source[5..5 + BYTES]);
                 assert_eq!(got, wanted, "{}", label);
-                // There first: the first takes what the second holds.
+                // The first buffer gets the contents of the second.
                 let held = source.clone();
                 // SAFETY: 48 of 200 bytes of either vector, both exclusively borrowed.
                 unsafe {
-                    there_and_back(way, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy)
+                    there_and_back(method, got[3..].as_mut_ptr(), source[50..].as_mut_ptr(), 4, libc_copy)
                 };
                 assert_eq!((&got[3..51], &source), (&held[50..98], &held), "{}", label);
                 if takes_any_length(label) {
                     got.fill(0xee);
                     // SAFETY: 96 bytes from 3 and from 5 lie inside 200 on both sides.
-                    unsafe { once_of(way, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy) };
+                    unsafe { once_of(method, got[3..].as_mut_ptr(), source[5..].as_ptr(), 96, libc_copy) };
                     assert_eq!((&got[3..99], got[99]), (&source[5..101], 0xee), "{}", label);
                 }
             }
@@ -377,14 +283,14 @@ mod tests {
     use carryline_verification::status::StatusPage;
 
     #[test]
-    fn every_way_has_its_modes() {
+    fn every_method_has_its_modes() {
         let status = StatusPage::create().expect("a page");
         let mut rounds = start(&setup(&serde_json::Value::Null, &status)).expect("x86-64 has them");
         let series = rounds.series();
-        for way in WAYS {
+        for method in METHODS {
             for mode in MODES {
-                let there = series.iter().any(|one| one.name == name(way, mode));
-                assert_eq!(there, mode != "random" || takes_any_length(way), "{way}, {mode}");
+                let there = series.iter().any(|one| one.name == name(method, mode));
+                assert_eq!(there, mode != "random" || takes_any_length(method), "{method}, {mode}");
             }
         }
         assert_eq!(rounds.twins().len(), 1);

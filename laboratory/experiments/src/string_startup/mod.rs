@@ -1,7 +1,8 @@
-//! string-startup: what a string instruction costs before it moves anything, and how fast it moves then.
+//! string-startup: the start-up cost and the rate of string instructions.
 //!
-//! T(n) = a + n / b: start-up a, rate b, and a * b, the length at which half of the time is start-up. Fitted in every round
-//! to the lengths from 256 bytes on, by the median of slopes, so that the three have intervals like any other figure.
+//! T(n) = a + n / b: start-up a, rate b, and a * b, the length at which half of the time is start-up. The
+//! line is fitted in every round to the lengths from 256 bytes on, by the median of slopes, so that the three
+//! results have intervals like any other figure.
 
 mod claims;
 mod probe;
@@ -27,7 +28,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What of a line is a figure: its name and unit, and how it comes from the line.
+/// A figure of a line: its name, its unit, and its computation from the line.
 type OfLine = (&'static str, Unit, fn(&Line) -> f64);
 
 const OF_LINES: [OfLine; 3] = [
@@ -78,7 +79,8 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Start-up, rate and half-performance length of an instruction, from a line through its times in each round.
+/// Start-up, rate and half-performance length of an instruction, from a line fitted to its times in each
+/// round.
 fn fitted(
     found: &Probed,
     instruction: &str,
@@ -91,19 +93,19 @@ fn fitted(
         let figure = times.as_ref().map_err(Clone::clone).and_then(|times| {
             let times: Vec<&Figure> = times.iter().collect();
             Figure::by_round(unit, &times, seed, |cycles| fit(cycles).map_or(f64::NAN, |line| value(&line)))
-                .ok_or_else(|| "no line goes through its times".to_owned())
+                .ok_or_else(|| "no line fits its times".to_owned())
         });
         (what, figure)
     };
     OF_LINES.map(figure).into()
 }
 
-/// The lengths through whose times a line is drawn.
+/// The lengths used for the fit.
 fn fit_sizes() -> impl Iterator<Item = u32> {
     SIZES.into_iter().filter(|bytes| *bytes >= FIT_FROM)
 }
 
-/// The line through times at the lengths that count for it.
+/// The line fitted to times at [`fit_sizes`].
 fn fit(cycles: &[f64]) -> Option<Line> {
     let points: Vec<(f64, f64)> = fit_sizes().map(f64::from).zip(cycles.iter().copied()).collect();
     statistics::line(&points)
@@ -178,7 +180,7 @@ fn curve(figures: &Figures, alignment: &str) -> String {
     plot(&format!("String instructions, {alignment}, hot"), "cycles est.", true, series)
 }
 
-/// A plot in text: named curves over sizes in bytes.
+/// A text plot of named curves over sizes in bytes.
 pub(super) fn plot(title: &str, unit: &str, log_y: bool, series: Vec<(String, Vec<(u64, f64)>)>) -> String {
     let series: Vec<Series> = series
         .into_iter()
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_line_is_found_in_times_that_follow_it() {
+    fn the_published_line_is_recovered_from_its_times() {
         let cycles: Vec<f64> = fit_sizes().map(|bytes| 25.0 + f64::from(bytes) / 32.0).collect();
         let line = fit(&cycles).expect("a line");
         let values = OF_LINES.map(|(_, _, value)| value(&line));
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_has_its_curves_or_says_that_there_are_none() {
+    fn a_plot_without_curves_says_so() {
         let text = plot("Times", "cycles", true, vec![("one".to_owned(), vec![(64, 1.0), (128, 2.0)])]);
         assert!(text.contains("Times") && text.contains("one") && text.is_ascii(), "{text}");
         assert!(plot("Times", "cycles", true, Vec::new()).contains("nothing"));

@@ -1,9 +1,10 @@
-//! String instructions of growing length, inlined, one after the other: what their time rises from, and how fast.
+//! Inlined string instructions of growing length, one after the other: their start-up cost and rate.
 //!
-//! Buffers are hot in the first level, written before. Series are `INSTRUCTION, ALIGNMENT, BYTES`: aligned is both
-//! buffers at a line, misaligned the destination 7 and the source 13 bytes past one. Beside the four instructions: the
-//! pair that a kernel's bcopy makes (`movsq` for the words, then a `movsb` that is empty whenever the length is a
-//! multiple of 8), `stosl`, instructions that move nothing, and libc's memcpy through a pointer.
+//! Buffers are hot in the first level, written before. Series are `INSTRUCTION, ALIGNMENT, BYTES`: aligned
+//! means both buffers at a line boundary, misaligned the destination 7 and the source 13 bytes past one.
+//! Besides the four instructions there are the pair of a kernel's bcopy (`movsq` for the words, then a
+//! `movsb` that is empty if the length is a multiple of 8), `stosl`, instructions of length 0, and libc's
+//! memcpy through a pointer.
 
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup};
 
@@ -13,16 +14,16 @@ pub static PROBE: Probe =
 
 /// The instructions whose lines are fitted.
 pub const INSTRUCTIONS: [&str; 4] = ["movsb", "movsq", "stosb", "stosq"];
-/// A copy in two: words, then the bytes that are left, which are none.
+/// A copy in two parts: words, then the remaining bytes, of which there are none.
 pub const PAIR: &str = "movsq and movsb";
-/// The addresses' names.
+/// The names of the alignments.
 pub const ALIGNMENTS: [&str; 2] = ["aligned", "misaligned"];
-/// Bytes of each length; multiples of 8.
+/// The lengths in bytes, multiples of 8.
 pub const SIZES: [u32; 13] = [32, 64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192];
-/// The shortest length that counts for the line: newer CPUs take shorter ones on a path of their own.
+/// The shortest length used for the fit: newer CPUs have a separate path for shorter ones.
 pub const FIT_FROM: u32 = 256;
 
-/// A series' name.
+/// The name of a series.
 #[must_use]
 pub fn name(instruction: &str, alignment: &str, bytes: u32) -> String {
     format!("{instruction}, {alignment}, {bytes}")
@@ -51,27 +52,27 @@ mod x86 {
     /// Repeats an instruction: destination, source, bytes, times.
     type Repeat = unsafe fn(*mut u8, *const u8, usize, u32);
 
-    /// Where the source begins: half a page from where a page begins, so that no load waits for a store because their
-    /// addresses agree in the low 12 bits.
+    /// The offset of the source: half a page past a page boundary, so that no load waits for a store because
+    /// their addresses agree in the low 12 bits.
     const SOURCE: usize = (16 << 10) + 2048;
     const ROOM: usize = 32 << 10;
-    /// Where the misaligned buffers begin, past a line.
+    /// The offsets of the misaligned destination and source past a line boundary.
     const PAST: (usize, usize) = (7, 13);
 
     pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
-        let mut arena = Arena::new(ROOM, Pages::Base).map_err(|error| Impossible(error.to_string()))?;
+        let mut arena = Arena::new(ROOM, Pages::Base)?;
         arena.prefault();
         let arena = Rc::new(arena);
         let series = |label: String, repeat: Repeat, alignment: &str, bytes: u32| {
             let (to, from) = if alignment == ALIGNMENTS[0] { (0, 0) } else { PAST };
             let arena = arena.clone();
-            // Some microseconds to a batch, and never fewer than 16.
+            // A batch takes some microseconds, and has at least 16 calls.
             let calls = (200_000 / (bytes + 400)).max(16);
             Timed::new(label, calls, move |times| {
                 let destination = arena.start().wrapping_add(to);
                 let source = arena.start().wrapping_add(SOURCE + from);
-                // SAFETY: at most 8192 bytes from 7 bytes past the arena's start, and as many from 13 past SOURCE: both
-                // inside it, and apart. Nobody else has the arena.
+                // SAFETY: at most 8192 bytes from 7 bytes past the arena's start, and as many from 13 bytes
+                // past SOURCE: both inside the arena and disjoint. Nothing else uses the arena.
                 unsafe { repeat(destination, source, bytes as usize, times) };
             })
         };
@@ -105,7 +106,7 @@ mod x86 {
                 /// `bytes` bytes are readable at `src` and writable at `dst`, not overlapping.
                 unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
                     for _ in 0..times {
-                        // SAFETY: the caller owns that many bytes on both sides; DF is clear by the ABI.
+                        // SAFETY: the caller gives that many bytes on both sides; DF is clear by the ABI.
                         unsafe {
                             asm!(
                                 $instruction,
@@ -128,7 +129,7 @@ mod x86 {
                 /// `bytes` bytes are writable at `dst`.
                 unsafe fn $name(dst: *mut u8, _src: *const u8, bytes: usize, times: u32) {
                     for _ in 0..times {
-                        // SAFETY: the caller owns that many bytes; DF is clear by the ABI.
+                        // SAFETY: the caller gives that many bytes; DF is clear by the ABI.
                         unsafe {
                             asm!(
                                 $instruction,
@@ -159,7 +160,8 @@ mod x86 {
     /// `bytes` bytes are readable at `src` and writable at `dst`, not overlapping.
     unsafe fn pair(dst: *mut u8, src: *const u8, bytes: usize, times: u32) {
         for _ in 0..times {
-            // SAFETY: words, then what is left of them: the caller's bytes on both sides; DF is clear by the ABI.
+            // SAFETY: words, then the remaining bytes: in total the caller's bytes on both sides; DF is clear
+            // by the ABI.
             unsafe {
                 asm!(
                     "rep movsq",
@@ -191,7 +193,7 @@ mod x86 {
         use super::*;
 
         #[test]
-        fn every_repeat_moves_its_bytes_and_no_other() {
+        fn every_instruction_moves_its_bytes_and_no_other() {
             let copies: [Repeat; 4] = [movsb, movsq, pair, libc_memcpy];
             let stores: [Repeat; 3] = [stosb, stosl, stosq];
             for (place, repeat) in copies.into_iter().chain(stores).enumerate() {

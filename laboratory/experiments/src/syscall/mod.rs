@@ -1,8 +1,9 @@
-//! syscall: what the shortest system call costs, and whether a better copy of its arguments can be seen in it.
+//! syscall: the cost of the shortest system call, and whether a faster copy of its arguments is visible in
+//! it.
 //!
-//! A change of the kernel's copy of 48 bytes was said to bring getppid from 7.31 to 10.65 million a second. The doubter
-//! measured 12.09 before and 12.05 after. Here a copy by rep movsb or by registers stands before each call: the kernel's
-//! own is out of reach.
+//! A change of the kernel's copy of 48 bytes was said to raise getppid from 7.31 to 10.65 million calls per
+//! second. The author who doubted this measured 12.09 before and 12.05 after. Here a copy by rep movsb or by
+//! registers precedes each call, because the kernel's own copy cannot be changed.
 
 mod claims;
 mod probe;
@@ -25,10 +26,10 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What rep movsb adds to a system call beyond what registers add.
+/// The difference between rep movsb and registers, each before a system call.
 const ADDED: &str = "rep movsb minus registers, before getppid";
 
-/// Published ns, cycles and million a second.
+/// Published ns, cycles, and million calls per second.
 const PUBLISHED: [f64; 3] = [82.71, 337.0, 12.09];
 
 fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
@@ -62,7 +63,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Cycles that rep movsb adds beyond registers, round by round.
+/// The cycles that rep movsb adds beyond registers, round by round.
 fn added(found: &Probed, seed: u64) -> Result<Figure, String> {
     let (by_rep, by_registers) =
         (found.cycles("rep movsb, then getppid")?, found.cycles("registers, then getppid")?);

@@ -1,8 +1,9 @@
-//! The shortest system call, and whether a copy of 48 bytes beside it can be seen.
+//! The shortest system call, and whether a copy of 48 bytes before it is visible.
 //!
-//! The calls are made by the instruction itself, so no library can answer from a value it kept. Beside them: the same
-//! through libc, a clock that the kernel answers without being entered (vDSO), the call between fences, and the call
-//! with a copy of six arguments before it, by `rep movsb` and by registers, whose result nothing waits for.
+//! The calls use the instruction itself, so no library can answer from a cached value. For comparison there
+//! are the same call through libc, a clock that the kernel provides without being entered (vDSO), the call
+//! between fences, and the call after a copy of six arguments, by `rep movsb` and by registers, whose result
+//! nothing waits for.
 
 use crate::batches::{Batches, Timed};
 use carryline_engine::probe::{Impossible, Probe, Rounds, Setup, Unusable};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub static PROBE: Probe =
     Probe { name: "syscall", what: "getppid and similar calls, with and without a copy before them", start };
 
-/// What is timed, in the order of the table.
+/// The timed calls, in the order of the table.
 pub const CALLS: [&str; 9] = [
     "getppid",
     "getpid",
@@ -26,16 +27,16 @@ pub const CALLS: [&str; 9] = [
     "registers alone",
 ];
 
-/// What is established besides.
+/// Facts about the process.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Facts {
     /// Whether the process has a vDSO.
     pub vdso: bool,
-    /// Whether the system call says what the standard library says.
+    /// Whether the system call agrees with the standard library.
     pub answers_agree: bool,
 }
 
-/// Calls of a batch: some hundreds of microseconds at most.
+/// Calls per batch, which takes at most some hundreds of microseconds.
 const TIMES: u32 = 500;
 
 fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
@@ -59,10 +60,8 @@ fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
 
 fn series(title: String, label: &'static str) -> Timed {
     // The copies' buffers: hot, and nothing reads what is copied.
-    let mut arguments = [1_u64; 12];
+    let (mut to, from) = ([1; 6], [1; 6]);
     Timed::new(title, TIMES, move |times| {
-        let (to, from) = arguments.split_at_mut(6);
-        let (to, from) = (to.as_mut_ptr().cast::<u8>(), from.as_ptr().cast::<u8>());
         macro_rules! each {
             ($action:expr) => {
                 for _ in 0..times {
@@ -72,7 +71,7 @@ fn series(title: String, label: &'static str) -> Timed {
         }
         match label {
             "getpid" => each!(raw(libc::SYS_getpid)),
-            // SAFETY: takes nothing and cannot fail.
+            // SAFETY: has no preconditions and cannot fail.
             "getppid through libc" => each!(unsafe { libc::getppid() }),
             "getppid between fences" => each!({
                 clock::fence();
@@ -81,21 +80,21 @@ fn series(title: String, label: &'static str) -> Timed {
             }),
             "clock_gettime in the vDSO" => {
                 let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-                // SAFETY: writes the one structure it is given.
+                // SAFETY: writes only the given structure.
                 each!(unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) });
             }
             #[cfg(target_arch = "x86_64")]
             "rep movsb, then getppid" => each!({
-                by_string(to, from);
+                by_string(&mut to, &from);
                 parent();
             }),
             "registers, then getppid" => each!({
-                by_registers(to, from);
+                by_registers(&mut to, &from);
                 parent();
             }),
             #[cfg(target_arch = "x86_64")]
-            "rep movsb alone" => each!(by_string(to, from)),
-            "registers alone" => each!(by_registers(to, from)),
+            "rep movsb alone" => each!(by_string(&mut to, &from)),
+            "registers alone" => each!(by_registers(&mut to, &from)),
             _ => each!(parent()),
         }
     })
@@ -111,7 +110,7 @@ fn raw(number: libc::c_long) -> i64 {
     #[cfg(target_arch = "x86_64")]
     {
         let result: i64;
-        // SAFETY: getpid and getppid, which only answer; the instruction spoils rcx and r11.
+        // SAFETY: getpid and getppid have no side effects; the instruction clobbers rcx and r11.
         unsafe {
             core::arch::asm!(
                 "syscall",
@@ -125,33 +124,32 @@ fn raw(number: libc::c_long) -> i64 {
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        // SAFETY: getpid and getppid, which only answer.
+        // SAFETY: getpid and getppid have no side effects.
         unsafe { libc::syscall(number) as i64 }
     }
 }
 
-/// Both pointers are to 48 bytes, not overlapping.
+/// The six arguments of a system call.
+type Arguments = [u64; 6];
+
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn by_string(to: *mut u8, from: *const u8) {
-    // SAFETY: `series` gives two halves of an array of 96 bytes.
-    unsafe {
-        crate::small_copy::probe::x86::movsb(to, from, std::hint::black_box(crate::small_copy::probe::BYTES))
-    };
+fn by_string(to: &mut Arguments, from: &Arguments) {
+    let bytes = std::hint::black_box(size_of::<Arguments>());
+    // SAFETY: two arrays of that many bytes, which are borrowed separately.
+    unsafe { crate::small_copy::copies::movsb(to.as_mut_ptr().cast(), from.as_ptr().cast(), bytes) };
 }
 
-/// Both pointers are to 48 bytes, not overlapping.
 #[inline(always)]
-fn by_registers(to: *mut u8, from: *const u8) {
+fn by_registers(to: &mut Arguments, from: &Arguments) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: `series` gives two halves of an array of 96 bytes.
+    // SAFETY: two arrays of 48 bytes, which are borrowed separately.
     unsafe {
-        crate::small_copy::probe::x86::registers_64(to, from);
+        crate::small_copy::copies::registers_64(to.as_mut_ptr().cast(), from.as_ptr().cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    for word in 0..6 {
-        // SAFETY: word < 6, and `series` gives two halves of an array of 96 bytes of aligned words.
-        unsafe { to.cast::<u64>().add(word).write_volatile(from.cast::<u64>().add(word).read_volatile()) };
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = std::hint::black_box(*from);
     }
 }
 
@@ -162,7 +160,7 @@ mod tests {
     use carryline_verification::status::StatusPage;
 
     #[test]
-    fn the_calls_reach_the_kernel() {
+    fn calls_reach_the_kernel() {
         assert_eq!(raw(libc::SYS_getpid), i64::from(std::process::id()));
         let status = StatusPage::create().expect("a page");
         let mut rounds = start(&setup(&serde_json::Value::Null, &status)).expect("every machine has them");

@@ -1,14 +1,14 @@
 //! zeroing: sixteen ways to zero memory, hot and never cached.
 //!
-//! Hot is 4 KB, again and again. Never cached was one buffer of 400 MB; here it is one of four times the last cache
-//! level, zeroed whole by every call. The rows of today's instructions follow those of 2003.
+//! Hot is the same 4 KB repeatedly. Never cached was one buffer of 400 MB; here it is one of four times the
+//! last cache level, zeroed whole by every call. Rows of newer instructions follow those of 2003.
 
 mod claims;
 
 use super::{Basis, Context, Experiment, In, Measured, Outcome};
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
-use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
+use carryline_results::claims::{Figure, Figures, TableResult, Unit};
 use carryline_results::sources::EVANS_2003;
 use carryline_variants::Family;
 use claims::CLAIMS;
@@ -24,7 +24,8 @@ pub static EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A row of the published tables: its name there, the variant here, bytes per second hot and never cached.
+/// A row of the published tables: its name there, the variant here, and bytes per second hot and never
+/// cached.
 struct Row {
     name: &'static str,
     what: &'static str,
@@ -56,7 +57,7 @@ const ROWS: [Row; 16] = [
     row("zeroF", "movntps", "movntps", 2_282_741_753.0, 2_240_602_162.0),
 ];
 
-/// What has come since: their names in the collection.
+/// Newer variants, by their names in the collection.
 const MODERN: [&str; 11] = [
     "i686_pagezero_scan",
     "rep_stosb",
@@ -71,7 +72,8 @@ const MODERN: [&str; 11] = [
     "carryline",
 ];
 
-/// Rows that write through the cache, and write all of it: those that leave alone what is zero already only read here.
+/// Whether a row writes the whole buffer through the cache. The check of i686_pagezero only reads a zeroed
+/// buffer.
 fn writes_cached(row: &Row) -> bool {
     !matches!(row.variant, "movntps" | "i686_pagezero_or")
 }
@@ -82,18 +84,18 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let names: Vec<&str> = ROWS.iter().map(|row| row.variant).chain(MODERN).collect();
     let hot = Condition::plain(HOT_BYTES);
-    // In whole MiB.
+    // Whole MiB.
     let cold_bytes = context.here.caches.too_large() >> 20 << 20;
     let cold = Condition::plain(cold_bytes);
     for (state, condition, bytes, share) in [("hot", hot, HOT_BYTES, 0.3), ("cold", cold, cold_bytes, 0.65)] {
-        // What one state lacks (memory, as a rule) does not keep the other from being measured.
+        // If one state cannot be measured (usually for lack of memory), the other still is.
         let measured = context.measure(vec![context.situation(Family::Zero, condition, &names)], share);
         if let Err(reason) = &measured {
             outcome.notes.push(format!("Not measured {state}: {reason}."));
         }
         let times = Times { measured: measured.map_err(|reason| reason.to_string()), bytes };
         for row in &ROWS {
-            outcome.figures.add_or_reason(format!("{} {state}", short(row)), times.of(row.variant));
+            outcome.figures.add_or_reason(format!("{} {state}", row.what), times.of(row.variant));
         }
         best_and_slowest(&mut outcome.figures, state);
         let title = match state {
@@ -110,12 +112,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What claims call a row.
-fn short(row: &Row) -> &'static str {
-    row.what
-}
-
-/// The times of one state, per 4 KB for every call size.
+/// The times of one state, scaled to 4 KB.
 struct Times {
     measured: Result<Measured, String>,
     bytes: u64,
@@ -131,7 +128,7 @@ impl Times {
 
 fn best_and_slowest(figures: &mut Figures, state: &str) {
     let names: Vec<String> =
-        ROWS.iter().filter(|row| writes_cached(row)).map(|row| format!("{} {state}", short(row))).collect();
+        ROWS.iter().filter(|row| writes_cached(row)).map(|row| format!("{} {state}", row.what)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let reason = figures.look(names[0]).err().unwrap_or_default();
     for (role, name) in [("best", figures.smallest(&names)), ("slowest", figures.largest(&names))] {
@@ -158,29 +155,20 @@ fn table(title: String, state: &str, times: &Times) -> TableResult {
     let rate = |row: &Row| if state == "hot" { row.hot } else { row.cold };
     let stosl = times.of(ROWS[0].variant).ok();
     let mut push = |name: &str, what: &str, variant: &str, published: Option<f64>| {
-        let here = times.of(variant);
-        let gb_per_s = here.as_ref().ok().map(|time| time.over(HOT_BYTES as f64, Unit::GbPerS));
-        let speed = here.as_ref().ok().zip(stosl.as_ref()).map(|(time, stosl)| stosl.value() / time.value());
-        let mut row: Vec<Datum> = vec![name.into(), what.into(), variant.into()];
-        match &here {
-            Ok(time) => row.extend([
-                published.map(|rate| rate / 1e9).into(),
-                gb_per_s.as_ref().into(),
-                published.map(|rate| HOT_BYTES as f64 / rate * 1e9).into(),
-                time.into(),
-                published.map(|published| published / rate(&ROWS[0])).into(),
-                speed.into(),
-            ]),
-            Err(_) => row.extend([
-                published.map(|rate| rate / 1e9).into(),
-                Datum::None,
-                published.map(|rate| HOT_BYTES as f64 / rate * 1e9).into(),
-                Datum::None,
-                published.map(|published| published / rate(&ROWS[0])).into(),
-                Datum::None,
-            ]),
-        }
-        table.push(row);
+        let here = times.of(variant).ok();
+        let gb_per_s = here.as_ref().map(|time| time.over(HOT_BYTES as f64, Unit::GbPerS));
+        let speed = here.as_ref().zip(stosl.as_ref()).map(|(time, stosl)| stosl.value() / time.value());
+        table.push(vec![
+            name.into(),
+            what.into(),
+            variant.into(),
+            published.map(|rate| rate / 1e9).into(),
+            gb_per_s.as_ref().into(),
+            published.map(|rate| HOT_BYTES as f64 / rate * 1e9).into(),
+            here.as_ref().into(),
+            published.map(|published| published / rate(&ROWS[0])).into(),
+            speed.into(),
+        ]);
     };
     for row in &ROWS {
         push(row.name, row.what, row.variant, Some(rate(row)));

@@ -9,7 +9,7 @@ fn text(run: &RunResult, width: u16) -> String {
     text
 }
 
-/// A run on a machine with a name.
+/// A run on a machine with a known name.
 fn run() -> RunResult {
     let mut run = RunResult { run_id: Some(12), ..fixture::run() };
     let mut here = Environment::here();
@@ -25,7 +25,7 @@ fn run() -> RunResult {
 }
 
 #[test]
-fn the_answer_comes_first_and_is_the_same_at_80_and_100_columns() {
+fn the_first_screen_is_the_same_at_80_and_100_columns() {
     assert_eq!(text(&run(), 80), text(&run(), 100));
     insta::assert_snapshot!(text(&run(), 80), @"
     AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36, run 12
@@ -45,7 +45,7 @@ fn the_answer_comes_first_and_is_the_same_at_80_and_100_columns() {
 }
 
 #[test]
-fn what_the_library_was_told_by_variables_stands_beside_the_machine() {
+fn the_machine_includes_the_librarys_environment_variables() {
     let mut run = run();
     let mut here: Environment = serde_json::from_value(run.environment).expect("an environment");
     here.cpu.masked_features = vec!["avx512f".to_owned()];
@@ -62,7 +62,7 @@ fn what_the_library_was_told_by_variables_stands_beside_the_machine() {
 }
 
 #[test]
-fn the_simplest_of_those_that_tie_everywhere_is_named() {
+fn the_simplest_variant_that_ties_everywhere_is_chosen() {
     let at = |size: u64| {
         let ticks = [("libc_memset", 20.0), ("avx512", 5.0), ("carryline", 5.02), ("sse2", 9.0)];
         let cells = ticks.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(size), ticks));
@@ -75,7 +75,7 @@ fn the_simplest_of_those_that_tie_everywhere_is_named() {
 }
 
 #[test]
-fn what_one_has_is_kept_where_nothing_is_faster() {
+fn the_baseline_is_kept_if_nothing_is_faster() {
     let ticks = [("libc_memset", 5.0), ("avx512", 5.01), ("carryline", 5.02)];
     let cells = ticks.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(4096), ticks));
     let run = RunResult { cells: rank(cells.to_vec(), Some("libc_memset")), ..run() };
@@ -83,7 +83,7 @@ fn what_one_has_is_kept_where_nothing_is_faster() {
 }
 
 #[test]
-fn a_choice_that_loses_least_over_all_is_named_with_its_losses() {
+fn the_choice_with_the_least_loss_is_named_with_its_losses() {
     let at = |size: u64, ticks: [f64; 3]| {
         let named = ["libc_memset", "carryline", "rep_stosb"].into_iter().zip(ticks);
         let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(size), ticks));
@@ -97,7 +97,7 @@ fn a_choice_that_loses_least_over_all_is_named_with_its_losses() {
 }
 
 #[test]
-fn a_run_of_many_families_and_long_names_still_fits() {
+fn a_run_with_many_families_and_long_names_fits() {
     let mut run = run();
     for family in Family::ALL {
         for size in [3, 40, 1500, 4096, 9000, 65_536] {
@@ -117,9 +117,9 @@ fn a_run_of_many_families_and_long_names_still_fits() {
 }
 
 #[test]
-fn the_run_of_an_unknown_machine_and_an_empty_one_say_so() {
+fn runs_of_an_unknown_machine_and_without_cells_have_a_screen() {
     insta::assert_snapshot!(text(&fixture::empty(), 80), @"
-    a machine that another version of this program described, run 7
+    a machine described by another version of this program, run 7
     trust: fair (too few rounds in one place); noise floor 0.8 %; 2 warnings
 
     Nothing could be ranked, so there is no advice.

@@ -1,13 +1,13 @@
-//! What curves are drawn on in a terminal: characters made of dots.
+//! The canvas of curves in a terminal: characters made of dots.
 
 use super::{Axis, Glyphs, MOST_SERIES, Series, letter};
 
-/// The nearest of `count` places to a share of an axis.
+/// Maps a share of an axis to the nearest of `count` cells.
 pub(super) fn cell_at(share: f64, count: usize) -> usize {
     (share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize
 }
 
-/// Characters made of dots, each with the series that drew on it last.
+/// A grid of characters made of dots, each with the series that drew on it last.
 pub(super) struct Canvas {
     width: usize,
     height: usize,
@@ -20,7 +20,7 @@ impl Canvas {
         Canvas { width, height, glyphs, cells: vec![(0, None, 0); width * height] }
     }
 
-    /// Dots to a character, across and down.
+    /// The number of dots per character, across and down.
     const fn dots(&self) -> (usize, usize) {
         match self.glyphs {
             Glyphs::Braille => (2, 4),
@@ -46,7 +46,7 @@ impl Canvas {
     }
 
     fn dot(&mut self, x: usize, y: usize, index: usize) {
-        // Braille numbers its dots down the left column, then down the right, the lowest row last.
+        // Braille numbers its dots down the left column, then the right; the lowest row comes last.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let (across, down) = self.dots();
         if let Some(cell) = self.cells.get_mut(y / down * self.width + x / across) {
@@ -60,7 +60,7 @@ impl Canvas {
             let column = cell_at(x.place(*size as f64), self.width);
             let row = cell_at(1.0 - y.place(*value), self.height);
             if let Some(cell) = self.cells.get_mut(row * self.width + column) {
-                // Several variants at one place: neither letter would be right alone.
+                // Several variants share the cell, so neither letter is right.
                 cell.1 = Some(if cell.1.is_none() { letter(index) } else { '*' });
                 cell.2 = index;
             }

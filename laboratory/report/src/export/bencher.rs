@@ -1,4 +1,4 @@
-//! Bencher Metric Format: benchmarks with measures with a value and its bounds.
+//! Bencher Metric Format: benchmarks with measures, each with a value and its bounds.
 
 use super::{ExportError, Exported};
 use carryline_statistics::Estimate;

@@ -1,10 +1,10 @@
-//! The columns of tables for people.
+//! The columns of Markdown and AsciiDoc tables.
 
 use crate::units::{number, percent, times};
 use carryline_results::Cell;
 use carryline_statistics::Estimate;
 
-/// The names of the columns, and whether they are numbers.
+/// The names of the columns, and whether they contain numbers.
 pub(super) const fn columns() -> [(&'static str, bool); 8] {
     [
         ("situation", false),
@@ -18,7 +18,7 @@ pub(super) const fn columns() -> [(&'static str, bool); 8] {
     ]
 }
 
-/// A cell in those columns; a cell without figures says why.
+/// A cell's values in these columns; a cell without figures has the reason.
 pub(super) fn figures(cell: &Cell) -> [String; 8] {
     let or_nothing = |text: Option<String>| text.unwrap_or_default();
     let interval = |gross: Estimate| format!("[{}, {}]", number(gross.low), number(gross.high));

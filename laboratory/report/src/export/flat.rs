@@ -1,4 +1,4 @@
-//! A cell in one row of plain columns.
+//! Cells as rows of plain columns.
 
 use super::Exported;
 use crate::labels;
@@ -6,7 +6,7 @@ use carryline_results::Cell;
 use carryline_statistics::{Estimate, Ratio};
 use serde::Serialize;
 
-/// The columns of a table of cells; empty where there is no value. Times are per call.
+/// The columns of a table of cells; empty if there is no value. Times are per call.
 #[derive(Debug, Serialize)]
 pub(super) struct Row<'a> {
     run: &'a str,

@@ -1,4 +1,4 @@
-//! What the GitHub action github-action-benchmark calls `customSmallerIsBetter`: ticks, of which less is better.
+//! The format `customSmallerIsBetter` of the GitHub action github-action-benchmark: gross ticks.
 
 use super::{ExportError, Exported};
 use crate::units::number;

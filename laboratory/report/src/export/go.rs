@@ -1,7 +1,8 @@
-//! Go's benchmark text (<https://golang.org/design/14313-benchmark-format>), a line for each replicate: what benchstat reads.
+//! Go's benchmark text (<https://golang.org/design/14313-benchmark-format>) for benchstat, a line for each
+//! replicate.
 //!
-//! The condition is in the benchmark's name as `/key=value`, so that `benchstat -col /variant` sets the variants of a
-//! situation side by side, and `benchstat -col .file before.txt after.txt` two runs.
+//! The condition is part of the benchmark's name as `/key=value`, so that `benchstat -col /variant` compares
+//! the variants of a situation, and `benchstat -col .file before.txt after.txt` two runs.
 
 use super::{ExportError, Exported};
 use crate::json::condition;
@@ -20,7 +21,7 @@ pub(super) fn render(exported: &Exported<'_>) -> Result<String, ExportError> {
     let os = if target.contains("-linux") { "linux" } else { "" };
     let cpu = environment["cpu"]["brand"].as_str().unwrap_or_default();
     let facts = [("goos", os), ("goarch", arch), ("pkg", "carryline"), ("cpu", cpu)];
-    // Nothing that differs from run to run: benchstat makes a table of its own for each configuration.
+    // No keys that differ from run to run: benchstat makes a separate table for each configuration.
     for (key, value) in facts {
         if !value.is_empty() {
             out.push_str(&format!("{key}: {}\n", crate::text::safe(value)));
@@ -41,7 +42,7 @@ pub(super) fn render(exported: &Exported<'_>) -> Result<String, ExportError> {
     Ok(out)
 }
 
-/// Enough digits for what was measured.
+/// Four decimals, enough for the precision of the measurement.
 fn figure(value: f64) -> String {
     format!("{value:.4}")
 }
@@ -52,7 +53,7 @@ fn name(cell: &Cell) -> String {
         cell.family.name().split('_').map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect();
     let mut name = format!("Benchmark{family}/variant={}", word(&cell.variant));
     let condition = condition(&cell.condition);
-    // The dependence is last: a name that ended in a hyphen and digits would lose them, as Go puts a number of CPUs there.
+    // The dependence comes last: Go strips a hyphen and digits from the end of a name, as the number of CPUs.
     for key in ["size", "offsets", "cache", "pages", "segments", "then", "beside", "dependence"] {
         let value = match &condition[key] {
             Value::String(text) => text.clone(),
@@ -69,7 +70,7 @@ fn name(cell: &Cell) -> String {
     name
 }
 
-/// Names have no spaces, and slashes separate their parts.
+/// Replaces spaces, which names cannot contain, and slashes, which separate their parts.
 fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() || c.is_control() || c == '/' { '_' } else { c }).collect()
 }

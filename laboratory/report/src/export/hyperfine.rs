@@ -1,5 +1,5 @@
-//! What `hyperfine --export-json` writes, for the scripts that read it: a command for each cell, a time for each replicate, in
-//! seconds.
+//! The format of `hyperfine --export-json`: a command for each cell, with a time in seconds for each
+//! replicate.
 
 use super::{ExportError, Exported};
 use carryline_results::Cell;
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 #[derive(Serialize)]
 struct Results {
-    results: Vec<One>,
+    results: Vec<CommandResult>,
 }
 
 #[derive(Serialize)]
-struct One {
+struct CommandResult {
     command: String,
     mean: f64,
     stddev: Option<f64>,
@@ -29,14 +29,14 @@ struct One {
 pub(super) fn render(exported: &Exported<'_>) -> Result<String, ExportError> {
     let per_ns =
         exported.run.ticks_per_ns.filter(|ticks| *ticks > 0.0).ok_or(ExportError::NoTime("hyperfine"))?;
-    let one = |cell: &Cell| -> Option<One> {
+    let result = |cell: &Cell| -> Option<CommandResult> {
         let times: Vec<f64> =
             exported.by_replicate(cell).into_iter().map(|ticks| ticks / per_ns * 1e-9).collect();
         let count = times.len() as f64;
         let median = carryline_statistics::median(&times)?;
         let mean = times.iter().sum::<f64>() / count;
         let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
-        // All conditions as text, as hyperfine has the values of its parameters.
+        // All conditions as text, like the values of hyperfine's parameters.
         let mut parameters = Map::new();
         parameters.insert("variant".to_owned(), cell.variant.clone().into());
         parameters.insert("family".to_owned(), cell.family.name().into());
@@ -47,12 +47,12 @@ pub(super) fn render(exported: &Exported<'_>) -> Result<String, ExportError> {
             };
             parameters.extend(condition.into_iter().map(|(key, value)| (key, text(value).into())));
         }
-        Some(One {
+        Some(CommandResult {
             command: exported.name(cell),
             mean,
             stddev: (times.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
             median,
-            // Nothing of what is timed calls the kernel.
+            // Timed code makes no system calls.
             user: mean,
             system: 0.0,
             min: times.iter().copied().fold(f64::INFINITY, f64::min),
@@ -62,6 +62,6 @@ pub(super) fn render(exported: &Exported<'_>) -> Result<String, ExportError> {
             parameters,
         })
     };
-    let results = exported.measured().filter_map(one).collect();
+    let results = exported.measured().filter_map(result).collect();
     Ok(serde_json::to_string_pretty(&Results { results })? + "\n")
 }

@@ -1,5 +1,5 @@
-//! The object of `--format json`; with every sample, also the plan and the rounds, from which `carryline compare` and
-//! `carryline gate` read the run again.
+//! The JSON of `--format json`; with every sample, also the plan and the rounds, for `carryline compare` and
+//! `carryline gate`.
 
 use super::{ExportError, Exported};
 use crate::json::{stored, with_head};

@@ -1,4 +1,4 @@
-//! A Markdown table, as GitHub reads it.
+//! A Markdown table in GitHub's dialect.
 
 use super::cells::{columns, figures};
 use super::{ExportError, Exported};

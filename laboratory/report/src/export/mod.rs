@@ -1,6 +1,6 @@
-//! A run for other programs: one file for each format, and one line in [`FORMATS`].
+//! Exports of a run for other programs: one file for each format, and one line in [`FORMATS`].
 //!
-//! Formats of other tools have room for one figure per benchmark, which is the gross time: what a caller pays.
+//! Formats of other tools have one figure per benchmark: the gross time, which is what a caller pays.
 
 mod asciidoc;
 mod bencher;
@@ -20,12 +20,12 @@ use carryline_results::gather::Gathered;
 use carryline_results::round::RoundRecord;
 use carryline_results::{Cell, RunResult};
 
-/// A stored run as it is exported.
+/// A stored run to be exported.
 #[derive(Debug)]
 pub struct Exported<'a> {
-    /// What the JSON begins with.
+    /// The fields that begin the JSON.
     pub head: &'a Head,
-    /// What is known of the run beside its result.
+    /// The run's properties other than its result.
     pub about: &'a About,
     /// Its result.
     pub run: &'a RunResult,
@@ -35,24 +35,24 @@ pub struct Exported<'a> {
     pub rounds: &'a [RoundRecord],
     /// The rounds by situation; empty for runs of experiments.
     pub gathered: &'a [Gathered],
-    /// Whether every sample is wanted, not figures made of them.
+    /// Whether to export every sample instead of figures computed from them.
     pub raw: bool,
-    /// Whether what identifies the machine is left out.
+    /// Whether to omit what identifies the machine.
     pub redact: bool,
 }
 
-/// A run cannot be written in a format.
+/// Why a run cannot be exported in a format.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The format has times, and the run has ticks alone.
+    /// The format has times, but the run has only ticks.
     #[error(
-        "this run does not know how long a tick is, and {0} has times only; --to csv and --to go have ticks"
+        "the length of a tick is unknown in this run, but {0} has only times; --to csv and --to go have ticks"
     )]
     NoTime(&'static str),
-    /// A row cannot be written.
+    /// A row cannot be serialised.
     #[error("cannot write CSV: {0}")]
     Csv(#[from] ::csv::Error),
-    /// A value cannot be written.
+    /// A value cannot be serialised.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -60,11 +60,11 @@ pub enum ExportError {
 /// A format.
 #[derive(Debug)]
 pub struct Format {
-    /// Its word on the command line.
+    /// Its name on the command line.
     pub word: &'static str,
-    /// What reads it.
+    /// A description for the help.
     pub summary: &'static str,
-    /// Whether it can hold every sample.
+    /// Whether it can contain every sample.
     pub raw: bool,
     render: fn(&Exported<'_>) -> Result<String, ExportError>,
 }
@@ -88,7 +88,7 @@ pub const FORMATS: &[Format] = &[
 ];
 
 impl Format {
-    /// The format of that name.
+    /// The format with that name.
     #[must_use]
     pub fn find(word: &str) -> Option<&'static Format> {
         FORMATS.iter().find(|format| format.word == word)
@@ -104,17 +104,17 @@ impl Format {
 }
 
 impl<'a> Exported<'a> {
-    /// The cells that have figures.
+    /// The cells with figures.
     fn measured(&self) -> impl Iterator<Item = &'a Cell> + use<'a> {
         self.run.cells.iter().filter(|cell| cell.gross.is_some())
     }
 
-    /// What a run, a situation and a variant are called in formats that have one name.
+    /// The name of a cell in formats with a single name per benchmark.
     fn name(&self, cell: &Cell) -> String {
         format!("{} / {}", cell.situation, cell.variant)
     }
 
-    /// Gross ticks per call of a cell in each replicate: the median of its rounds.
+    /// A cell's gross ticks per call in each replicate: the medians over its rounds.
     fn by_replicate(&self, cell: &Cell) -> Vec<f64> {
         let Some(gathered) = self.gathered.iter().find(|gathered| gathered.situation.name == cell.situation)
         else {

@@ -1,4 +1,4 @@
-//! Every sample in one row of plain columns.
+//! Samples as rows of plain columns.
 
 use super::Exported;
 use serde::Serialize;
@@ -10,7 +10,7 @@ pub(super) struct Sample<'a> {
     situation: &'a str,
     family: &'static str,
     variant: &'a str,
-    /// The second of two of the same name in each round, for the noise floor.
+    /// True for the second member with this name in each round, which gives the noise floor.
     twin: bool,
     replicate: usize,
     round: u32,
@@ -21,7 +21,7 @@ pub(super) struct Sample<'a> {
     cycles_counted: bool,
 }
 
-/// Every sample of a run, by situation, replicate, round and place.
+/// All samples of a run, by situation, replicate, round and place.
 pub(super) fn samples<'a>(exported: &'a Exported<'_>) -> Vec<Sample<'a>> {
     let mut rows = Vec::new();
     let run = exported.about.content_hash.as_deref().unwrap_or_default();

@@ -3,7 +3,7 @@ use crate::fixture;
 use carryline_results::gather::{Gathered, Replicate, Situation};
 use carryline_results::round::Round;
 
-/// The first two cells of the fixture's run with two replicates of two rounds.
+/// The first two cells of the fixture, with two replicates of two rounds.
 fn exported(format: &str, raw: bool, change: impl FnOnce(&mut RunResult)) -> Result<String, ExportError> {
     let mut run = fixture::run();
     run.cells.truncate(2);
@@ -84,12 +84,12 @@ fn go_has_a_line_for_each_replicate_and_the_condition_in_its_name() {
 }
 
 #[test]
-fn tables_for_people() {
+fn tables_in_markdown_and_asciidoc() {
     insta::assert_snapshot!(text("markdown") + "\n" + &text("asciidoc"));
 }
 
 #[test]
-fn formats_of_other_tools_have_the_fields_that_these_read() {
+fn formats_of_other_tools_have_their_fields() {
     let bmf: serde_json::Value = serde_json::from_str(&text("bmf")).expect("JSON");
     let (name, measures) = bmf.as_object().and_then(|all| all.iter().next()).expect("a benchmark");
     assert!(name.ends_with(" / avx512") || name.ends_with(" / carry|line"), "{name}");
@@ -112,7 +112,7 @@ fn formats_of_other_tools_have_the_fields_that_these_read() {
 }
 
 #[test]
-fn rows_and_samples_have_the_same_names_as_lines_and_as_columns() {
+fn csv_and_json_lines_have_the_same_names() {
     for raw in [false, true] {
         let csv = exported("csv", raw, |_| {}).expect("written");
         let lines = exported("jsonl", raw, |_| {}).expect("written");
@@ -128,7 +128,7 @@ fn rows_and_samples_have_the_same_names_as_lines_and_as_columns() {
 }
 
 #[test]
-fn json_with_samples_is_the_whole_run() {
+fn json_with_samples_contains_the_whole_run() {
     let whole: serde_json::Value =
         serde_json::from_str(&exported("json", true, |_| {}).expect("written")).expect("JSON");
     assert_eq!(whole["rounds"].as_array().map(Vec::len), Some(4));

@@ -30,7 +30,7 @@ fn failed(flags: &str, function: Option<&str>, reason: &str) -> InliningRow {
 }
 
 #[test]
-fn functions_with_one_outcome_share_a_row_and_what_no_flags_help_stands_below() {
+fn functions_with_one_outcome_share_a_row_and_functions_that_never_compile_follow() {
     let rows = vec![
         row("-O2", "memcpy", 256),
         row("-O2", "__builtin_memcpy", 256),
@@ -39,9 +39,7 @@ fn functions_with_one_outcome_share_a_row_and_what_no_flags_help_stands_below() 
         failed("-Os", Some("__builtin_bcopy"), "not compiled"),
     ];
     let mut found = Inlining { schema_version: 1, rows, limits: vec![], notes: vec!["a note".into()] };
-    found
-        .rows
-        .push(InliningRow { compiler: "cc".into(), ..failed("-O2", None, "it did not end within 1 s") });
+    found.rows.push(InliningRow { compiler: "cc".into(), ..failed("-O2", None, "did not end within 1 s") });
     insta::assert_snapshot!(found.to_text(Style::default()), @r"
     gcc 12.2.0: constant sizes inlined
     flags  function                   largest  gaps below it       rep movs/stos    call
@@ -52,17 +50,17 @@ fn functions_with_one_outcome_share_a_row_and_what_no_flags_help_stands_below() 
     __builtin_bcopy under any flags: not compiled
 
     cc 12.2.0: constant sizes inlined
-    flags  function          largest  gaps below it                      rep movs/stos    call
+    flags  function          largest  gaps below it                   rep movs/stos    call
                             in place
-    ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    -O2                               failed: it did not end within 1 s
+    ───────────────────────────────────────────────────────────────────────────────────────────────────
+    -O2                               failed: did not end within 1 s
 
     a note
     ");
 }
 
 #[test]
-fn a_limit_says_where_it_costs_and_where_it_helps() {
+fn a_limit_has_the_sizes_that_it_makes_slower_and_faster() {
     let size = |size, ratio: f64, verdict: &str| LimitSize {
         size,
         how: "inlined".into(),
@@ -103,7 +101,7 @@ fn a_limit_says_where_it_costs_and_where_it_helps() {
 }
 
 #[test]
-fn ranges_are_json_pairs() {
+fn ranges_are_pairs_in_json() {
     let json = serde_json::to_value(row("-O2", "memcpy", 256)).expect("plain data");
     assert_eq!(json["inlined_ranges"], serde_json::json!([[1, 256]]));
     assert_eq!(json["rep_ranges"], serde_json::json!([]));

@@ -1,11 +1,11 @@
-//! What a machine is, in words.
+//! The description of a machine.
 
 use super::flatten;
 use crate::units::{byte_size, byte_size_rough, number};
 use carryline_machine::environment::{Cache, CacheKind, Environment};
 use serde_json::Value;
 
-/// A line for each thing that is known of a machine; keys and values where another version of this program described it.
+/// A row for each property of a machine; keys and values if another version of this program described it.
 pub(super) fn rows(environment: &Value) -> Vec<(String, String)> {
     match serde_json::from_value::<Environment>(environment.clone()) {
         Ok(here) => in_words(&here).into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
@@ -84,8 +84,8 @@ fn cpus(here: &Environment) -> String {
         words.push(format!("of which this process may use {}", allowed.join(", ")));
     }
     words.extend(cpu.smt.map(|smt| match smt {
-        true => "several threads a core".to_owned(),
-        false => "one thread a core".to_owned(),
+        true => "several threads per core".to_owned(),
+        false => "one thread per core".to_owned(),
     }));
     words.join(", ")
 }
@@ -112,7 +112,7 @@ fn counter(here: &Environment) -> String {
     let clock = &here.clock;
     let mut words = vec![match clock.hz {
         Some(hz) => format!("{} MHz", number(hz as f64 / 1e6)),
-        None => "of unknown frequency".to_owned(),
+        None => "unknown frequency".to_owned(),
     }];
     words.push(match clock.invariant {
         Some(true) => "even (invariant)".to_owned(),
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_described_in_words_and_not_in_keys() {
+    fn a_machine_is_described_in_words_instead_of_keys() {
         let here = serde_json::to_value(Environment::here()).expect("an object");
         let rows = rows(&here);
         for key in ["CPU", "CPUs", "virtual machine", "memory", "kernel", "C library", "this program"] {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_version_described_is_shown_as_it_is() {
+    fn a_description_by_another_version_is_shown_as_keys_and_values() {
         let lines = rows(&serde_json::json!({"cpu": {"cores": 2}}));
         assert_eq!(lines, [("cpu.cores".to_owned(), "2".to_owned())]);
     }

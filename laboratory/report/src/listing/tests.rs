@@ -4,7 +4,7 @@ use crate::fixture;
 const NARROW: Style = Style { colour: false, width: Some(80) };
 
 #[test]
-fn variants_with_what_they_need_and_whence() {
+fn variants_are_listed_with_needs_and_provenance() {
     let line = |name: &str, needs: &[&str], runs_here, known_bad: Option<&str>| VariantLine {
         name: name.into(),
         family: Family::Checksum,
@@ -43,7 +43,7 @@ fn variants_with_what_they_need_and_whence() {
 }
 
 #[test]
-fn verdicts_with_their_counterexamples() {
+fn verdicts_are_listed_with_their_counterexamples() {
     let line = |variant: &str, verdict: &str, good, counterexample| ProofLine {
         variant: variant.into(),
         family: Family::Checksum,
@@ -90,7 +90,7 @@ fn verdicts_with_their_counterexamples() {
 }
 
 #[test]
-fn runs_that_are_stored() {
+fn stored_runs_are_listed() {
     let run = |id, status: &str| RunLine {
         id,
         content_hash: (id == 9).then(|| "0123456789abcdef".repeat(4)),
@@ -116,7 +116,7 @@ fn runs_that_are_stored() {
 }
 
 #[test]
-fn the_machine_and_what_it_hides() {
+fn the_machine_is_listed_with_its_limits_and_assumptions() {
     let why = "the hypervisor offers no counters".to_owned();
     let machine = Machine {
         environment: fixture::run().environment,

@@ -1,50 +1,52 @@
-//! What a verification tried, as `carryline verify` ends with it.
+//! The coverage of a verification, at the end of `carryline verify`.
 
+use crate::grouping::distinct;
 use crate::table::{Emphasis, Kind, Style, Table};
 use crate::text::{safe, wrap};
 use crate::units::number_with;
 use carryline_variants::Family;
 use serde::Serialize;
 
-/// How many calls of a family's variants were made in one class of everything, in words.
+/// The number of calls of a family's variants in one class of check, length, offset and placement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tried {
-    /// What the variants do.
+    /// The family.
     pub family: Family,
-    /// What was checked.
+    /// The check.
     pub check: String,
     /// The class of lengths.
     pub length: String,
     /// The class of offsets in a page.
     pub offsets: String,
-    /// Where the buffers lay among guard pages.
+    /// The position of the buffers relative to guard pages.
     pub placement: String,
-    /// How many calls.
+    /// The number of calls.
     pub calls: u64,
 }
 
-/// What was tried, and what no check can see.
+/// What was tried, and what no check can detect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Each class in which calls were made: families, and within them classes, in the order of their tables.
+    /// The classes in which calls were made, by family, in the order of their tables.
     pub tried: Vec<Tried>,
-    /// Checks that could not be made here, each with its reason and how many variants it concerns.
+    /// Checks that could not be made here.
     pub not_tried: Vec<NotTried>,
-    /// What no check can see, in sentences.
+    /// Faults that no check can detect, in sentences.
     pub cannot_see: Vec<String>,
 }
 
 /// A check that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotTried {
-    /// Which, and why.
+    /// The check, and the reason.
     pub what: String,
-    /// How many variants it concerns.
+    /// The number of variants affected.
     pub variants: u64,
 }
 
 impl Coverage {
-    /// A table by each of check, length, offsets and placement with a column for each family, and the sentences.
+    /// A table for each of check, length, offsets and placement, with a column for each family; then the
+    /// lists.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut out = String::new();
@@ -54,14 +56,14 @@ impl Coverage {
             ("calls by offset in a page", |tried| &tried.offsets),
             ("calls by place", |tried| &tried.placement),
         ];
-        let families = distinct(&self.tried, |tried| &tried.family);
+        let families = distinct(self.tried.iter().map(|tried| tried.family));
         for (title, class) in views {
             let columns = families.iter().map(|family| (family.to_string(), Kind::Number));
             let mut table =
                 Table::new([(title.to_owned(), Kind::Name)].into_iter().chain(columns).collect::<Vec<_>>());
-            for row in distinct(&self.tried, class) {
-                let calls = |family: &&Family| {
-                    let of = |tried: &&Tried| tried.family == **family && class(tried) == row;
+            for row in distinct(self.tried.iter().map(class)) {
+                let calls = |family: &Family| {
+                    let of = |tried: &&Tried| tried.family == *family && class(tried) == row;
                     number_with(self.tried.iter().filter(of).map(|tried| tried.calls).sum::<u64>() as f64, 0)
                 };
                 let cells = std::iter::once(row.clone()).chain(families.iter().map(calls)).collect();
@@ -81,31 +83,20 @@ impl Coverage {
         };
         let of = |lacks: &NotTried| format!("{} ({} variants)", lacks.what, lacks.variants);
         list("Not tried here:", self.not_tried.iter().map(of).collect());
-        list("What no check can see:", self.cannot_see.clone());
+        list("What no check can detect:", self.cannot_see.clone());
         out
     }
 }
 
-/// What a table has a row for.
+/// The class that a table has rows for.
 type View = fn(&Tried) -> &String;
-
-/// The different values, each where it first occurs.
-fn distinct<'t, T: PartialEq>(tried: &'t [Tried], value: impl Fn(&'t Tried) -> &'t T) -> Vec<&'t T> {
-    let mut found = Vec::new();
-    for value in tried.iter().map(value) {
-        if !found.contains(&value) {
-            found.push(value);
-        }
-    }
-    found
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_added_up_in_each_table() {
+    fn calls_are_summed_in_each_table() {
         let tried = |family, length: &str, calls| Tried {
             family,
             check: "every length".to_owned(),
@@ -133,6 +124,6 @@ mod tests {
         assert_eq!(row("to 64"), "to 64 120 5");
         assert_eq!(row("every length"), "every length 123 5");
         assert_eq!(row("- two concurrent"), "- two concurrent threads: one CPU (2 variants)");
-        assert!(text.ends_with("What no check can see:\n- Malice.\n"), "{text}");
+        assert!(text.ends_with("What no check can detect:\n- Malice.\n"), "{text}");
     }
 }

@@ -1,5 +1,6 @@
-//! The page in a browser, where one is installed: no script error, nothing loaded, nothing wider than the screen, and filter,
-//! order and links do what they say. The browser is spoken to over pipes, so nothing is waited for but its answers.
+//! Tests the page in a browser if one is installed: no script errors, nothing loaded, nothing wider than the
+//! screen, and working filters, orders and links. The browser is controlled over pipes, so the tests wait
+//! only for its answers.
 
 use super::*;
 use crate::fixture;
@@ -12,7 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// An answer that takes longer does not come.
+/// The time limit of an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Browser {
@@ -21,7 +22,7 @@ struct Browser {
     messages: Receiver<Value>,
     session: Option<String>,
     sent: u64,
-    /// What the page did and was not asked for.
+    /// Events that are not answers.
     events: Vec<Value>,
 }
 
@@ -32,7 +33,7 @@ impl Browser {
     }
 
     fn named(name: &str, folder: &std::path::Path) -> Option<Browser> {
-        // It reads requests from descriptor 3 and answers on 4.
+        // The browser reads requests from descriptor 3 and answers on 4.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", name])
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
@@ -68,7 +69,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// The answer to a request; `None` if the browser is gone.
+    /// Sends a request; `None` if the browser is gone.
     fn ask(&mut self, method: &str, params: Value) -> Option<Value> {
         self.sent += 1;
         let mut request = json!({"id": self.sent, "method": method, "params": params});
@@ -90,7 +91,7 @@ impl Browser {
         self.ask(method, params).unwrap_or_else(|| panic!("no answer to {method}"))
     }
 
-    /// Opens an address anew and waits until it has been loaded.
+    /// Opens an address anew and waits until the page is loaded.
     fn open(&mut self, address: &str) {
         self.expect("Page.navigate", json!({"url": "about:blank"}));
         self.expect("Page.navigate", json!({"url": address}));
@@ -118,11 +119,11 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         let _already_gone = self.child.kill();
-        let _collected = self.child.wait();
+        let _reaped = self.child.wait();
     }
 }
 
-/// The made-up run with many more sizes, so that its map is wider than any screen.
+/// The fixture with many more sizes, so that its map is wider than any screen.
 fn wide() -> RunResult {
     let mut run = fixture::run();
     for size in 100..150_u64 {
@@ -138,15 +139,15 @@ fn wide() -> RunResult {
     run
 }
 
-/// Elements that end outside of the screen, but for those that scroll inside of a box of their own.
+/// Elements that end outside the screen, except those in a box that scrolls.
 const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, pre, svg') \
     && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className).slice(0, 5)";
-/// What a reader sees of the situations, in order.
-const SEEN: &str =
+/// The ids of the visible situations, in order.
+const VISIBLE: &str =
     "[...document.querySelectorAll('.situation')].filter(e => e.checkVisibility()).map(e => e.id)";
 
 #[test]
-fn a_browser_shows_the_page_at_every_width() {
+fn the_page_works_in_a_browser_at_every_width() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let Some(mut browser) = Browser::start(folder.path()) else {
         eprintln!("skipped: none of {} starts here", NAMES.join(", "));
@@ -157,7 +158,7 @@ fn a_browser_shows_the_page_at_every_width() {
     std::fs::write(&file, html).expect("a page");
     let address = format!("file://{}", file.display());
     browser.open(&address);
-    // Every part unfolded.
+    // Unfold everything.
     browser.value("document.querySelectorAll('details').forEach(e => e.open = true)");
     for (width, media, scheme) in [
         (390, "screen", "light"),
@@ -170,36 +171,36 @@ fn a_browser_shows_the_page_at_every_width() {
         let wide = browser.value("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(width.into()), "{width}: {wide}, {}", browser.value(OUTSIDE));
         assert_eq!(browser.value(OUTSIDE), json!([]), "{width} {media}");
-        let ground = browser.value("getComputedStyle(document.body).backgroundColor");
-        let is_dark = ground != json!("rgb(255, 255, 255)");
-        assert_eq!(is_dark, scheme == "dark", "{ground}");
+        let background = browser.value("getComputedStyle(document.body).backgroundColor");
+        let is_dark = background != json!("rgb(255, 255, 255)");
+        assert_eq!(is_dark, scheme == "dark", "{background}");
         let map = browser.value("(e => e.scrollWidth > e.clientWidth)(document.querySelector('.scroll'))");
-        assert_eq!(map == json!(true), media == "screen", "the map scrolls in its box, or fits the paper");
+        assert_eq!(map == json!(true), media == "screen", "the map scrolls on a screen and fits paper");
     }
     browser.screen(1280, "screen", "light");
 
-    let all = browser.value(SEEN);
+    let all = browser.value(VISIBLE);
     assert_eq!(all.as_array().map(Vec::len), Some(6 + 50));
     browser.open(&format!("{address}#family=checksum&sort=loss"));
     let expected = json!(["checksum-1500-chained", "checksum-1500-independent"]);
-    assert_eq!(browser.value(SEEN), expected, "carryline gains less where calls wait for each other");
+    assert_eq!(browser.value(VISIBLE), expected, "carryline gains less with chained calls");
     assert_eq!(browser.value("document.querySelector('output').textContent"), "2 of 56 situations");
     let maps = "[...document.querySelectorAll('#map .family')].filter(e => e.checkVisibility()).length";
     assert_eq!(browser.value(maps), 1);
     browser.open(&format!("{address}#q=256+stosb"));
-    assert_eq!(browser.value(SEEN), json!(["zero-262144-independent"]));
+    assert_eq!(browser.value(VISIBLE), json!(["zero-262144-independent"]));
     let rows =
         "[...document.querySelectorAll('#zero-262144-independent .row[id]:not([hidden])')].map(e => e.id)";
     assert_eq!(browser.value(rows), json!(["zero-262144-independent--rep-stosb"]));
-    // What a reader types goes into the address.
+    // Input is reflected in the address.
     browser.value(
         "(form => { form.q.value = 'reference'; form.q.dispatchEvent(new Event('input', {bubbles: true})) })\
          (document.getElementById('controls'))",
     );
     assert_eq!(browser.value("location.hash"), "#q=reference");
-    assert_eq!(browser.value(SEEN), json!(["checksum-1500-independent", "checksum-1500-chained"]));
+    assert_eq!(browser.value(VISIBLE), json!(["checksum-1500-independent", "checksum-1500-chained"]));
 
-    // An address says the same when it is opened again, and one that is damaged is no error.
+    // Reopening an address restores its state, and a damaged one is no error.
     browser.open(&format!("{address}#q=c%2B%2B%26"));
     assert_eq!(browser.value("document.getElementById('controls').q.value"), "c++&");
     browser.open(&format!("{address}#100%"));
@@ -210,7 +211,7 @@ fn a_browser_shows_the_page_at_every_width() {
     assert_eq!(browser.value(&format!("{element}.open && {element}.checkVisibility()")), true);
     let top = browser.value(&format!("{element}.getBoundingClientRect().top"));
     assert!(top.as_f64().is_some_and(|top| (0.0..900.0).contains(&top)), "{top}");
-    // The listing comes when the row has been opened, which the page is told later.
+    // The listing is inserted by the toggle event, which comes after the row has opened.
     let code = format!(
         "new Promise(done => {{ const look = () => {{ const b = {element}.querySelector('pre b'); \
          b ? done(b.textContent) : setTimeout(look, 5) }}; look() }})"
@@ -220,7 +221,7 @@ fn a_browser_shows_the_page_at_every_width() {
     let events = std::mem::take(&mut browser.events);
     let of = |method: &str| events.iter().filter(|event| event["method"] == method).collect::<Vec<_>>();
     assert_eq!(of("Runtime.exceptionThrown"), Vec::<&Value>::new());
-    assert_eq!(of("Log.entryAdded"), Vec::<&Value>::new(), "a breach of the policy would be one");
+    assert_eq!(of("Log.entryAdded"), Vec::<&Value>::new(), "a violation of the policy is logged");
     for request in of("Network.requestWillBeSent") {
         let url = request["params"]["request"]["url"].as_str().unwrap_or_default();
         assert!(url.starts_with(&address) || url == "about:blank", "{url}");

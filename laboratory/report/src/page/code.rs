@@ -1,10 +1,11 @@
-//! What a row's call executes: the listing with its critical chain, what binds it, and what was predicted. The text is made
-//! elsewhere and handed in, because reports know no machine code.
+//! The machine code of a row's call: the listing with its critical chain, its bottleneck, and the prediction.
+//! The listings are passed in, because this crate does not analyse machine code.
 
 use super::Shown;
+use crate::grouping::distinct;
 use crate::roles::Roles;
 use crate::text::safe;
-use crate::units::{byte_phrase, number, percent};
+use crate::units::{byte_phrase, number, percent_signed};
 use carryline_conditions::Dependence;
 use carryline_machine::environment::Level;
 use carryline_results::{Cell, RunResult, Status};
@@ -12,13 +13,13 @@ use carryline_variants::Family;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Longer calls are told by one of so many bytes: following a call takes a step for each of its instructions.
+/// Longer calls are represented by one of this many bytes: tracing a call takes a step per instruction.
 pub const LONGEST_CALL: u64 = 4096;
 
-/// A call to follow.
+/// A call to trace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
-    /// Whose job.
+    /// The family.
     pub family: Family,
     /// The variant's name.
     pub variant: String,
@@ -26,27 +27,27 @@ pub struct Call {
     pub bytes: u64,
 }
 
-/// What is known of a call.
+/// The machine code of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
     /// The call.
     pub call: Call,
-    /// What it executes; or in a sentence without its full stop why nothing is shown.
+    /// The listing, or the reason why there is none, as a sentence without a full stop.
     pub found: Result<Listing, String>,
 }
 
-/// The instructions of a call, and what they come to.
+/// The instructions of a call, with predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
-    /// What the lines and their marks are.
+    /// The meaning of the lines and their marks.
     pub legend: String,
-    /// The instructions, repeated bodies folded.
+    /// The instructions, with repeated bodies folded.
     pub lines: Vec<Line>,
-    /// What binds the call, in a sentence; `None` where that could not be said.
+    /// The bottleneck in a sentence; `None` if it is unknown.
     pub binds: Option<String>,
     /// Core cycles of a hot call, by dependence.
     pub cycles: Vec<Predicted>,
-    /// What else has to be known.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -59,21 +60,21 @@ pub struct Line {
     pub is_critical: bool,
 }
 
-/// A prediction for calls that follow each other in one way.
+/// A prediction for calls with one dependence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
-    /// In which way.
+    /// The dependence.
     pub dependence: Dependence,
     /// The bound in core cycles.
     pub bound: Option<f64>,
     /// The prediction in core cycles.
     pub cycles: Option<f64>,
-    /// What binds.
+    /// The bottleneck.
     pub by: Option<String>,
 }
 
-/// The calls whose code the rows of a run's page show, the ones that readers look at first before the others: the fastest
-/// of each situation, the baselines and this project's own functions.
+/// The calls whose code the page of a run shows, in order of interest: first the fastest of each situation,
+/// the baselines and this project's own functions.
 #[must_use]
 pub fn calls(run: &RunResult, roles: &Roles) -> Vec<Call> {
     let is_first = |cell: &Cell| {
@@ -82,23 +83,17 @@ pub fn calls(run: &RunResult, roles: &Roles) -> Vec<Call> {
     };
     let measured = || run.cells.iter().filter(|cell| cell.status == Status::Ok);
     let ordered = measured().filter(|cell| is_first(cell)).chain(measured().filter(|cell| !is_first(cell)));
-    let mut calls: Vec<Call> = vec![];
-    for call in ordered.map(call_of) {
-        if !calls.contains(&call) {
-            calls.push(call);
-        }
-    }
-    calls
+    distinct(ordered.map(representative))
 }
 
-/// The call that stands for those of a cell: of its size or of the mean of its sizes.
-fn call_of(cell: &Cell) -> Call {
+/// The call that represents those of a cell, of the mean size.
+fn representative(cell: &Cell) -> Call {
     let pieces = cell.condition.segments.len().max(1) as f64;
     let bytes = (cell.bytes_per_call / pieces).round().clamp(0.0, LONGEST_CALL as f64) as u64;
     Call { family: cell.family, variant: cell.variant.clone(), bytes }
 }
 
-/// Codes by call.
+/// Machine code by call.
 pub(super) struct Codes<'a>(BTreeMap<&'a Call, &'a Code>);
 
 impl<'a> Codes<'a> {
@@ -107,16 +102,16 @@ impl<'a> Codes<'a> {
     }
 
     fn of(&self, cell: &Cell) -> Option<&'a Code> {
-        self.0.get(&call_of(cell)).copied()
+        self.0.get(&representative(cell)).copied()
     }
 }
 
-/// The name of a call's listing in the page.
+/// The anchor of a call's listing in the page.
 fn anchor(call: &Call) -> String {
     format!("c-{}", super::slug(&format!("{} {} {}", call.family, call.variant, call.bytes)))
 }
 
-/// What a row says of its code: the prediction beside the measurement, and the way to the listing.
+/// A row's prediction next to its measurement, with a link to the listing.
 pub(super) fn of_row(shown: &Shown<'_>, cell: &Cell, codes: &Codes<'_>) -> Markup {
     let Some(code) = codes.of(cell) else { return html! {} };
     html! {
@@ -134,7 +129,7 @@ pub(super) fn of_row(shown: &Shown<'_>, cell: &Cell, codes: &Codes<'_>) -> Marku
     }
 }
 
-/// Predicted cycles, and measured ones where they are of the same call.
+/// The predicted cycles, and the measured ones if they are of the same call.
 fn prediction(shown: &Shown<'_>, cell: &Cell, code: &Code, listing: &Listing) -> Option<String> {
     let dependence = shown.ranking.dependence;
     let found = listing.cycles.iter().find(|known| known.dependence == dependence)?;
@@ -146,25 +141,23 @@ fn prediction(shown: &Shown<'_>, cell: &Cell, code: &Code, listing: &Listing) ->
         && cell.observed.as_ref().is_some_and(|observed| observed.level == Level::L1);
     if !is_same {
         return Some(format!(
-            "Predicted for {} calls of {} that hit the first cache: {} cycles{by}.",
+            "Predicted for {} calls of {} that hit the first-level cache: {} cycles{by}.",
             dependence,
             byte_phrase(code.call.bytes),
             number(predicted)
         ));
     }
-    // A chain goes past call and return, and calls that overlap share the front end with theirs: only fenced calls are
-    // compared net.
+    // A chain bypasses call and return, and overlapping calls share the front end with them; only fenced
+    // calls are compared net.
     let (basis, ticks) = match dependence {
         Dependence::Fenced => ("net", cell.ticks_per_call),
         _ => ("gross", cell.gross),
     };
     let measured = ticks.map(|ticks| ticks.median).zip(shown.ticks_per_cycle).map(|(t, factor)| t / factor);
     let measured = measured.filter(|cycles| *cycles > 0.0).map(|cycles| {
-        let off = cycles / predicted - 1.0;
-        let sign = if off >= 0.0 { "+" } else { "" };
-        format!("; measured {} ({basis}, {sign}{})", number(cycles), percent(off))
+        format!("; measured {} ({basis}, {})", number(cycles), percent_signed(cycles / predicted - 1.0))
     });
-    Some(format!("Predicted: {} cycles a call{by}{}.", number(predicted), measured.unwrap_or_default()))
+    Some(format!("Predicted: {} cycles per call{by}{}.", number(predicted), measured.unwrap_or_default()))
 }
 
 /// All listings, folded.

@@ -1,9 +1,11 @@
-//! The heat map of a family: variants down, situations across, in each cell how many times as fast as the baseline.
+//! The heat map of a family: variants down, situations across, with the speed relative to the baseline in
+//! each cell.
 //!
-//! Colours diverge from a neutral one, blue for faster and orange for slower, and only repeat what the figure says. What ties
-//! with the baseline is neutral whatever its figure.
+//! Colours diverge from neutral to blue for faster and to orange for slower, and only repeat the figure. Ties
+//! with the baseline are neutral whatever their figure.
 
 use super::Shown;
+use crate::grouping::distinct;
 use crate::labels;
 use crate::ranking::{Failure, RankedRow, status_word};
 use crate::units::number;
@@ -11,25 +13,21 @@ use carryline_results::Status;
 use carryline_variants::Family;
 use maud::{Markup, html};
 
-/// From which ratio on a colour is used, of a faster variant; the same ratios the other way of a slower one.
+/// The ratios at which the colours of faster variants begin; for slower ones, their reciprocals.
 const STEPS: [f64; 4] = [1.0, 1.25, 2.0, 4.0];
 
 /// The map of each family.
 pub(super) fn section(all: &[Shown<'_>]) -> Markup {
-    let mut families: Vec<Family> = vec![];
-    for shown in all.iter().filter(|shown| shown.ranking.baseline.is_some()) {
-        if !families.contains(&shown.ranking.family) {
-            families.push(shown.ranking.family);
-        }
-    }
+    let with_baseline = all.iter().filter(|shown| shown.ranking.baseline.is_some());
+    let families = distinct(with_baseline.map(|shown| shown.ranking.family));
     html! {
         @if !families.is_empty() {
             section id="map" {
-                h2 { "How many times as fast as the baseline" }
+                h2 { "Speed relative to the baseline" }
                 p.dim {
-                    "A figure leads to its row. " span.key.f3 { "2.0" } " faster, " span.key.s3 { "0.5" } " slower, "
+                    "A figure links to its row. " span.key.f3 { "2.0" } " faster, " span.key.s3 { "0.5" } " slower, "
                     span.key.tie { "1.0" } " no difference found, " span.key.base { "1" } " the baseline, "
-                    span.key.bad { "✕" } " failed, – not run here. The best on average first."
+                    span.key.bad { "✕" } " failed, – not run here. Variants are ordered by their mean."
                 }
                 @for family in families {
                     (map(family, &all.iter().filter(|s| s.ranking.family == family).collect::<Vec<_>>()))
@@ -69,7 +67,7 @@ fn map(family: Family, all: &[&Shown<'_>]) -> Markup {
     }
 }
 
-/// What sets each situation apart: a word for each field that varies, the same fields in all.
+/// The fields of each situation that vary, the same fields in all, and always the size.
 fn columns(all: &[&Shown<'_>]) -> Vec<Vec<String>> {
     let words = |shown: &&Shown<'_>| -> Vec<String> {
         let condition = &shown.cells[0].condition;
@@ -85,7 +83,7 @@ fn columns(all: &[&Shown<'_>]) -> Vec<Vec<String>> {
     words.iter().map(|column| kept.iter().map(|at| crate::text::safe(&column[*at])).collect()).collect()
 }
 
-/// Names of the variants, the greatest mean ratio first.
+/// The names of the variants, in descending order of their mean ratio.
 fn variants(all: &[&Shown<'_>]) -> Vec<String> {
     let mut names: Vec<(String, f64, u32)> = vec![];
     for shown in all {
@@ -128,7 +126,7 @@ fn cell(shown: &Shown<'_>, variant: &str) -> Markup {
     }
 }
 
-/// The colour of a cell.
+/// The class of a cell, which selects its colour.
 fn class(shown: &Shown<'_>, row: &RankedRow, ratio: f64) -> String {
     let ties = shown.ranking.baseline.as_ref().is_some_and(|baseline| row.ties_with.contains(baseline));
     match ratio {

@@ -1,5 +1,5 @@
-//! What stands folded at the end of a page: choices by situation, warnings, limits, the machine, what the numbers mean, and
-//! how to repeat the run.
+//! The folded sections at the end of a page: choices by situation, warnings, limits, the machine, the meaning
+//! of the numbers, and how to repeat the run.
 
 use super::About;
 use crate::limits::{self, limits};
@@ -12,12 +12,12 @@ use carryline_results::RunResult;
 use carryline_warnings::trust::condensed;
 use maud::{Markup, html};
 
-/// A part of the page that is folded, with its title.
+/// A folded section with a title.
 fn folded(id: &str, title: &str, body: Markup) -> Markup {
     html! { details.section id=(id) { summary { h2 { (title) } } (body) } }
 }
 
-/// All of them.
+/// All folded sections except the machine code.
 pub(super) fn sections(run: &RunResult, unit: Unit, roles: &Roles, about: &About) -> Markup {
     let limits = limits(run, unit);
     let environment: Vec<[String; 2]> = flatten(&run.environment).into_iter().map(Into::into).collect();
@@ -25,22 +25,22 @@ pub(super) fn sections(run: &RunResult, unit: Unit, roles: &Roles, about: &About
         @if !run.cells.is_empty() { (folded("use", "What to use in each situation", choices(run, roles))) }
         @if !run.warnings.is_empty() { (folded("warnings", "Warnings", warnings(run))) }
         @if !limits.rows.is_empty() {
-            (folded("limits", "What the hardware allows", html! {
+            (folded("limits", "Limits of the hardware", html! {
                 p { "Bandwidth of one core, " (limits.unit) ", measured in the same run." }
                 (grid(&limits::HEADERS, &[1, 2, 3, 4], &limits.rows))
                 @for note in &limits.notes { p.dim { (note) } }
             }))
         }
         (folded("machine", "Machine", grid(&["", ""], &[], &environment)))
-        (folded("method", "What the numbers mean", meanings(run)))
-        (folded("repeat", "How to repeat it", html! {
+        (folded("method", "Meaning of the numbers", meanings(run)))
+        (folded("repeat", "How to repeat this run", html! {
             p { "The random seed of this run is " b { (run.seed) } "." }
             @if !about.repeat.is_empty() { pre { code { (safe(&about.repeat)) } } }
         }))
     }
 }
 
-/// A table of plain cells; the columns listed hold numbers.
+/// A table of plain cells; `numbers` lists the numeric columns.
 fn grid<R: AsRef<[String]>>(headers: &[&str], numbers: &[usize], rows: &[R]) -> Markup {
     html! {
         div.scroll { table {
@@ -62,7 +62,7 @@ fn grid<R: AsRef<[String]>>(headers: &[&str], numbers: &[usize], rows: &[R]) -> 
     }
 }
 
-/// The cell with the spaces that align its decimal point made as wide as a point and as digits.
+/// Replaces the trailing spaces that align decimal points by spaces as wide as a point and as digits.
 pub(super) fn padded(cell: &str) -> String {
     let text = cell.trim_end_matches(' ');
     let (point, digits) = match cell.len() - text.len() {
@@ -107,28 +107,28 @@ fn meanings(run: &RunResult) -> Markup {
                 process were timed."
             }
             li {
-                b { "Gross" } " is the time of a call, call overhead included; " b { "net" } " is \
+                b { "Gross" } " is the time of a call including call overhead; " b { "net" } " is this time \
                 minus the null call, which does nothing and was measured in the same loop. A net \
-                time near zero means that the work overlaps with the call; " b { "<null" } " stands for one within the \
-                null call."
+                time near zero means that the work overlaps with the call; " b { "<null" } " means no \
+                slower than the null call."
             }
             li {
-                b { "Chained" } " calls need the result of the one before, " b { "independent" } " \
-                ones may overlap, " b { "fenced" } " ones have a fence on both sides. The figures \
+                b { "Chained" } " calls need the result of the previous one, " b { "independent" } " \
+                ones may overlap, " b { "fenced" } " ones have a fence on both sides. These figures \
                 answer different questions and never share a table."
             }
             li {
-                b { "Ticks" } " are those of the time-stamp counter, which does not run at the speed \
+                b { "Ticks" } " are those of the time-stamp counter, whose rate differs from that \
                 of the core. Cycles are estimated (est.) from a chain of dependent additions, or \
                 counted by the hardware (pmu)."
             }
             li {
-                b { "Intervals" } " hold 95 %, from a bootstrap over replicates: processes of their \
-                own, each with another layout of memory."
+                b { "Intervals" } " are 95 % confidence intervals, from a bootstrap over replicates: \
+                separate processes, each with its own memory layout."
             }
             li {
                 b { "Ranks and ratios" } " come from gross times, paired within rounds in which all \
-                variants ran in random order. Variants that cannot be distinguished share a letter."
+                variants ran in random order. Variants that tie share a letter."
             }
             li {
                 b { "The noise floor" } " is the difference between two measurements of one variant under two names"
@@ -138,13 +138,13 @@ fn meanings(run: &RunResult) -> Markup {
                 ". Smaller differences are ties."
             }
             li {
-                b { "The limit" } " is what the bytes take at the best rate that anything in this run showed at \
-                that cache level, but at least a null call. A rate counts the length of a call once: a copy of n \
+                b { "The limit" } " is the time of the bytes at the best rate measured at that cache level in \
+                this run, but at least a null call. A rate counts the length of a call once: a copy of n \
                 bytes reads n and writes n."
             }
             li {
                 b { "Hot" } " buffers are used repeatedly; cold ones were flushed line by line \
-                (clflush), pushed out by a larger buffer (evict), or are fresh lines of a buffer too \
+                (clflush), evicted by a larger buffer (evict), or are fresh lines of a buffer too \
                 large to cache (arena)."
             }
         }

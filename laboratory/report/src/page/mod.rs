@@ -1,9 +1,10 @@
-//! `--report FILE.html` and `carryline report RUN`: a run as one page that can be kept, sent and printed.
+//! `--report FILE.html` and `carryline report RUN`: a run as a page that can be kept, sent and printed.
 //!
-//! The page is one file and loads nothing: style sheet, script and charts are in it, and its own policy admits no script and
-//! no style sheet but these two, by their hashes. Without the script everything can still be read: what is folded is a
-//! `details` element, and what the script puts into a row stands at the end and is linked. The script filters, sorts, and
-//! opens what a link leads to. Whatever comes from a run is escaped by maud.
+//! The page is one file and loads nothing: it contains its style sheet, script and charts, and its content
+//! security policy allows only these, by their hashes. Without the script, everything can still be read:
+//! folded parts are `details` elements, and listings that the script inserts into rows are at the end, with
+//! links to them. The script filters and sorts rows, and unfolds the targets of links. Maud escapes all text
+//! from the run.
 
 mod code;
 mod heat;
@@ -30,44 +31,44 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// What a page says of itself that the run does not know.
+/// Facts about a run for its page that are not in its result.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct About {
-    /// When the run began, as RFC 3339 writes it.
+    /// The time of the run's start, as in RFC 3339.
     pub started: String,
     /// The command that repeats the run exactly.
     pub repeat: String,
     /// The version of the command that wrote the page.
     pub version: String,
-    /// The run's name wherever it is kept; `None` where it is not kept.
+    /// The hash of the run's content, which identifies it in every store; `None` if it is not stored.
     pub content_hash: Option<String>,
-    /// What its user called it.
+    /// The user's label.
     pub label: Option<String>,
 }
 
-/// What a page is made of.
+/// The contents of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     /// The run.
     pub run: &'a RunResult,
     /// The unit of the figures.
     pub unit: Unit,
-    /// Who is who.
+    /// The baselines and this project's own variants.
     pub roles: &'a Roles,
-    /// What else is known of the run.
+    /// Further facts about the run.
     pub about: &'a About,
-    /// Its samples, by situation; empty where they are not kept.
+    /// Its samples by situation; empty if they are not stored.
     pub gathered: &'a [Gathered],
-    /// What the calls of its rows execute, see [`calls`].
+    /// The machine code of its rows' calls; see [`calls`].
     pub codes: &'a [Code],
 }
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Columns of preformatted text.
+/// The width of preformatted text.
 const TEXT_COLUMNS: u16 = 100;
 
-/// Allows the page its own script and style sheet, and nothing else.
+/// The content security policy, which allows only the page's own script and style sheet.
 fn policy() -> String {
     let hash = |text: &str| BASE64.encode(&Sha256::digest(text));
     format!(
@@ -77,7 +78,7 @@ fn policy() -> String {
     )
 }
 
-/// A situation as the page shows it.
+/// A situation on the page.
 struct Shown<'a> {
     ranking: Ranking,
     cells: Vec<&'a Cell>,
@@ -95,13 +96,14 @@ impl Shown<'_> {
     }
 }
 
-/// The text as the name of an element that may stand in an address: what is no letter or digit becomes a hyphen.
+/// Makes a text an element's id that is valid in an address: replaces all but letters and digits by hyphens.
 fn slug(text: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-")
 }
 
-/// The situations of a run. Their anchors are made of their names, so that a link leads to the same row of another page.
+/// The situations of a run. Their anchors derive from their names, so that a link leads to the same row of
+/// another run's page.
 fn shown<'a>(contents: &Contents<'a>) -> Result<Vec<Shown<'a>>, RankingError> {
     let rankings = crate::ranking::rankings(contents.run, contents.unit, contents.roles)?;
     let mut taken: BTreeSet<String> = BTreeSet::new();
@@ -119,10 +121,10 @@ fn shown<'a>(contents: &Contents<'a>) -> Result<Vec<Shown<'a>>, RankingError> {
     Ok(all.collect())
 }
 
-/// The whole page.
+/// Renders the page.
 ///
 /// # Errors
-/// When a situation of the run mixes conditions, see [`rankings`](crate::ranking::rankings).
+/// If a situation of the run mixes conditions; see [`rankings`](crate::ranking::rankings).
 pub fn page(contents: &Contents<'_>) -> Result<String, RankingError> {
     let Contents { run, unit, roles, about, gathered, codes } = *contents;
     let all = shown(contents)?;
@@ -155,7 +157,7 @@ pub fn page(contents: &Contents<'_>) -> Result<String, RankingError> {
     Ok(markup.into_string())
 }
 
-/// Machine, date, trust and advice.
+/// The machine, date, trust and advice.
 fn top(run: &RunResult, advice: &Advice, about: &About, name: &str) -> Markup {
     let hash = about.content_hash.as_ref().and_then(|hash| hash.get(..8));
     let day = about.started.get(..16).map(|time| format!("{} UTC", time.replace('T', " ")));
@@ -204,7 +206,7 @@ fn curves(run: &RunResult, roles: &Roles) -> Markup {
     }
 }
 
-/// What experiments found, as the terminal has it.
+/// The results of experiments, as in the terminal.
 fn experiments(run: &RunResult) -> Markup {
     let style = Style { colour: false, width: Some(TEXT_COLUMNS) };
     html! {

@@ -1,5 +1,6 @@
 "use strict";
-// Filters, sorts, and opens what a link leads to. The address says what is shown: #ROW, or #family=zero&cache=hot&q=avx&sort=gain.
+// Filters and sorts rows, and unfolds the targets of links. The address holds the state: #ROW, or
+// #family=zero&cache=hot&q=avx&sort=gain.
 (() => {
   const find = (selector, from = document) => [...from.querySelectorAll(selector)];
   const form = document.getElementById("controls");
@@ -31,7 +32,7 @@
       for (const { row, text } of rows) row.hidden = !left.every((word) => text.includes(word));
       const any = left.length === 0 || rows.some(({ row }) => !row.hidden);
       element.hidden = !(wanted && any);
-      // What is searched for is not left folded.
+      // Unfold slower rows if some of them may match.
       const slower = element.querySelector(".slower");
       if (slower && left.length > 0) slower.open = true;
       count += element.hidden ? 0 : 1;
@@ -47,7 +48,7 @@
     history.replaceState(null, "", `#${new URLSearchParams(chosen)}`);
   };
 
-  // Opens everything around an element, whatever is filtered.
+  // Unfolds everything around an element and resets filters that hide it.
   const reveal = (target) => {
     if (target.closest("[hidden]") && form) {
       form.reset();
@@ -58,17 +59,17 @@
   };
 
   const follow = () => {
-    // Not decoded: anchors are plain letters, digits and hyphens, and URLSearchParams decodes by itself.
+    // Do not decode: anchors are plain letters, digits and hyphens, and URLSearchParams decodes by itself.
     const word = location.hash.slice(1);
     const target = word && document.getElementById(word);
     if (target) return reveal(target);
     if (!form || (word && !word.includes("="))) return;
-    const asked = new URLSearchParams(word);
-    for (const field of form.elements) if (field.name) field.value = asked.get(field.name) ?? "";
+    const requested = new URLSearchParams(word);
+    for (const field of form.elements) if (field.name) field.value = requested.get(field.name) ?? "";
     show();
   };
 
-  // Puts the listing that a row links to into the row when it is opened.
+  // Inserts the linked listing into a row when it is opened.
   const unfold = ({ target }) => {
     const link = target.open && target.matches?.(".row") && target.querySelector("a.code");
     const listing = link && document.getElementById(link.hash.slice(1))?.querySelector(":scope > div");

@@ -1,4 +1,5 @@
-//! The rankings: a folded line for each situation, in it a row for each variant, and in the row what it was measured from.
+//! The rankings: a folded line for each situation, a row for each variant in it, and in the row the samples
+//! and the machine code.
 
 use super::code::{self, Codes};
 use super::method::padded;
@@ -9,13 +10,13 @@ use carryline_results::gather::Gathered;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
-/// Names on the line of a folded situation.
+/// The maximum number of names in the line of a folded situation, not counting the baseline.
 const MOST_NAMES: usize = 5;
-/// What a row's columns are called in the style sheet, in the order of [`crate::ranking::Ranking::headers`].
+/// The CSS classes of the columns, in the order of [`crate::ranking::Ranking::headers`].
 const COLUMNS: [&str; 8] =
     ["groups", "variant", "gross", "gross-interval", "ratio", "ratio-interval", "limit", "net"];
 
-/// All situations, and what the script needs to filter and to sort them.
+/// All situations, with the data for filtering and sorting.
 pub(super) fn section(all: &[Shown<'_>], gathered: &[Gathered], codes: &Codes<'_>) -> Markup {
     html! {
         section id="rankings" {
@@ -28,7 +29,7 @@ pub(super) fn section(all: &[Shown<'_>], gathered: &[Gathered], codes: &Codes<'_
     }
 }
 
-/// The form that the script makes usable.
+/// The form with the filters and the order, hidden without the script.
 fn controls(all: &[Shown<'_>]) -> Markup {
     let families: BTreeSet<String> = all.iter().map(|shown| shown.ranking.family.to_string()).collect();
     let caches: BTreeSet<String> = all.iter().map(cache).collect();
@@ -47,7 +48,7 @@ fn controls(all: &[Shown<'_>]) -> Markup {
         ("", "as measured"),
         ("size", "size"),
         ("gain", "largest gain over the baseline"),
-        ("loss", "carryline's ratio, the lowest first"),
+        ("loss", "lowest ratio of carryline"),
     ];
     let orders = orders.map(|(value, text)| (value.to_owned(), text.to_owned()));
     html! {
@@ -117,7 +118,7 @@ fn situation(order: usize, shown: &Shown<'_>, gathered: &[Gathered], codes: &Cod
     }
 }
 
-/// The first rows with their groups and ratios, and the baseline: `a carryline 1.51x · b libc_memset 1x`.
+/// The first rows with their letters and speeds, and the baseline: `a carryline 1.51x · b libc_memset 1x`.
 fn groups(shown: &Shown<'_>) -> Markup {
     let ranking = &shown.ranking;
     let rows = ranking.rows.iter().filter(|row| row.rank.is_some());
@@ -163,8 +164,8 @@ fn row(
                     }
                     @if !row.ties_with.is_empty() { "Ties with " (row.ties_with.join(", ")) ". " }
                     @if row.contradicts {
-                        "The ratio, paired within rounds, is not that of the times: processes differed by more than the \
-                         two variants within one; the ratio is the better figure. "
+                        "The ratio, paired within rounds, differs from that of the times: processes differed by more than \
+                         the two variants within one. The ratio is the better figure. "
                     }
                     a.link href=(format!("#{anchor}")) { "link to this row" }
                 }

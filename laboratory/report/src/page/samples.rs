@@ -1,5 +1,5 @@
-//! The distribution of a row's samples in each process: a box for the middle half, a line across it for the median, whiskers
-//! from the 5th to the 95th percentile.
+//! The distribution of a row's samples in each process: a box for the middle half with a line for the median,
+//! and whiskers from the 5th to the 95th percentile.
 
 use crate::units::number;
 use carryline_results::gather::Gathered;
@@ -7,16 +7,17 @@ use carryline_statistics::quantile_of_sorted;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Units of the drawing across; down, one process has [`LINE`].
+/// The width of the drawing in units; each process takes [`LINE`] units of height.
 const ACROSS: f64 = 1000.0;
 const LINE: usize = 10;
-/// The longest whisker, in widths of all boxes together; these count as at least this share of the time.
+/// The maximum length of a whisker relative to the width of all boxes, which counts as at least this share of
+/// the time.
 const LONGEST_WHISKER: f64 = 3.0;
 const LEAST_SPREAD: f64 = 0.01;
-/// What whiskers, boxes and their lines stand for.
+/// The quantiles of whiskers, boxes and medians.
 const SHARES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-/// The samples of a variant in its situation; nothing where they were not kept.
+/// The drawing of a variant's samples in its situation, or a note if they are not stored.
 pub(super) fn strip(gathered: &[Gathered], situation: &str, variant: &str) -> Markup {
     let samples = || {
         let of = gathered.iter().find(|of| of.situation.name == situation)?;
@@ -38,7 +39,7 @@ fn drawing(samples: &[Vec<f64>]) -> Markup {
     let count: usize = processes.iter().map(Vec::len).sum();
     let least = processes.iter().filter_map(|p| p.first()).copied().fold(f64::INFINITY, f64::min);
     let most = processes.iter().filter_map(|p| p.last()).copied().fold(0.0, f64::max);
-    // One whisker of a disturbed process would squeeze all boxes: what is far beyond them is cut off.
+    // Cut off what is far beyond the boxes: the whisker of a disturbed process would compress them all.
     let (first, last) =
         boxes.iter().fold((high, low), |(first, last), found| (first.min(found[1]), last.max(found[3])));
     let reach = last + LONGEST_WHISKER * (last - first).max(last * LEAST_SPREAD);
@@ -49,7 +50,7 @@ fn drawing(samples: &[Vec<f64>]) -> Markup {
     for (index, found) in boxes.iter().enumerate() {
         let y = index * LINE + LINE / 2;
         let [low, quarter, median, three_quarters, high] = found.map(place);
-        // A string takes every character.
+        // Writing to a string cannot fail.
         let _ = write!(lines, "M{low} {y}H{high}M{median} {}v8", y - 4);
         let _ = write!(middles, "M{quarter} {}H{three_quarters}v6H{quarter}z", y - 3);
     }
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_process_has_a_box_and_what_lies_outside_is_said() {
+    fn each_process_has_a_box_and_the_range_is_given() {
         let process =
             |from: f64| (0..=100).map(|n| from + f64::from(n)).chain([f64::NAN]).collect::<Vec<_>>();
         let drawn = drawing(&[process(100.0), vec![f64::NAN], process(200.0)]).into_string();
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whisker_far_beyond_the_boxes_is_cut_and_says_where() {
+    fn a_whisker_far_beyond_the_boxes_is_cut() {
         let disturbed = |most: f64| [vec![100.0; 9], vec![100.0, 110.0, 110.0, 110.0, most]];
         let drawn = drawing(&disturbed(9000.0)).into_string();
         assert!(drawn.contains("<span>cut at 140</span>") && drawn.contains("from 100 to 9 000"), "{drawn}");
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_and_equal_samples_are_drawn_without_fault() {
+    fn missing_and_equal_samples_are_drawn() {
         for samples in [vec![], vec![vec![]], vec![vec![f64::NAN]]] {
             assert!(drawing(&samples).into_string().contains("not stored"));
         }

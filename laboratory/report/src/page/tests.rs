@@ -1,4 +1,4 @@
-//! The page of a run made up for tests.
+//! The page of the fixture.
 
 use super::*;
 use crate::fixture;
@@ -24,7 +24,7 @@ pub(super) fn html(run: &RunResult) -> String {
     written(run, &about(), &codes(run)).expect("nothing mixed")
 }
 
-/// A listing for each call but one, which could not be followed.
+/// A listing for each call except one that could not be traced.
 fn codes(run: &RunResult) -> Vec<Code> {
     let listing = |call: &Call| Listing {
         legend: "one call".into(),
@@ -42,13 +42,13 @@ fn codes(run: &RunResult) -> Vec<Code> {
         notes: vec![],
     };
     let found = |call: &Call| match call.variant.as_str() {
-        "rep_stosb" => Err("no call could be followed".into()),
+        "rep_stosb" => Err("no call could be traced".into()),
         _ => Ok(listing(call)),
     };
     calls(run, &fixture::roles()).into_iter().map(|call| Code { found: found(&call), call }).collect()
 }
 
-/// The page without what is its own: style sheet and script.
+/// The page without its own style sheet and script.
 fn body(html: &str) -> String {
     html.replace(STYLE, "").replace(SCRIPT, "")
 }
@@ -58,7 +58,7 @@ fn ids(html: &str, before: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// The names of elements left open or closed wrongly; every `<` must begin a tag.
+/// Elements that are not closed or closed in the wrong place; every `<` must begin a tag.
 fn unbalanced(html: &str) -> Vec<String> {
     const VOID: [&str; 2] = ["meta", "input"];
     let mut open: Vec<String> = vec![];
@@ -83,14 +83,14 @@ fn unbalanced(html: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_check_itself_finds_faults() {
+fn unbalanced_elements_are_found() {
     for bad in ["<p><b></p></b>", "<p>", "</p>", "<p>a < b</p>", "<p"] {
         assert!(!unbalanced(bad).is_empty(), "{bad}");
     }
 }
 
 #[test]
-fn the_page_is_whole_and_loads_nothing() {
+fn the_page_is_complete_and_loads_nothing() {
     let html = html(&fixture::run());
     let body = body(&html);
     assert_eq!(unbalanced(&body), Vec::<String>::new());
@@ -114,7 +114,7 @@ fn the_page_is_whole_and_loads_nothing() {
         "before",
         "<svg",
         "no answer for 10 s",
-        "Machine code: no call could be followed.",
+        "Machine code: no call could be traced.",
     ] {
         assert!(body.contains(wanted), "{wanted}");
     }
@@ -122,7 +122,7 @@ fn the_page_is_whole_and_loads_nothing() {
 }
 
 #[test]
-fn every_link_leads_somewhere_and_no_name_is_given_twice() {
+fn every_link_has_a_target_and_ids_are_unique() {
     let html = body(&html(&fixture::run()));
     let (links, names) = (ids(&html, "href=\"#"), ids(&html, " id=\""));
     assert!(links.len() > 60, "{}", links.len());
@@ -133,7 +133,7 @@ fn every_link_leads_somewhere_and_no_name_is_given_twice() {
     unique.sort_unstable();
     unique.dedup();
     assert_eq!(unique.len(), names.len());
-    // A row has the same name in every page with its situation.
+    // A row has the same id in the page of every run with its situation.
     assert!(names.contains(&"zero-1500-independent--rep-stosb".to_owned()), "{names:?}");
     let mut same = fixture::run();
     same.cells.iter_mut().for_each(|cell| cell.situation = cell.situation.replace(' ', "/"));
@@ -141,7 +141,7 @@ fn every_link_leads_somewhere_and_no_name_is_given_twice() {
 }
 
 #[test]
-fn situations_whose_names_differ_only_in_signs_have_anchors_of_their_own() {
+fn situations_that_differ_only_in_punctuation_have_distinct_anchors() {
     let mut run = fixture::empty();
     for name in ["zero 1:2", "zero 1-2", "zero 1 2"] {
         let mut cell = fixture::cell(Family::Zero, "avx2", Condition::plain(64), 5.0);
@@ -153,17 +153,17 @@ fn situations_whose_names_differ_only_in_signs_have_anchors_of_their_own() {
 }
 
 #[test]
-fn the_policy_names_the_hashes_of_the_page_s_own_script_and_style() {
-    // Known from another implementation of the hash: of the empty text.
+fn the_policy_contains_the_hashes_of_the_script_and_style_sheet() {
+    // The hash of the empty text, from another implementation.
     assert_eq!(BASE64.encode(&Sha256::digest("")), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     let html = html(&fixture::run());
     let (policy, inside) = (policy(), |text: &str| format!(">{text}<"));
     assert!(html.contains(&format!("content=\"{policy}\"")), "{policy}");
-    assert!(html.contains(&inside(SCRIPT)) && html.contains(&inside(STYLE)), "hashed as they stand there");
+    assert!(html.contains(&inside(SCRIPT)) && html.contains(&inside(STYLE)), "hashed as included");
 }
 
 #[test]
-fn the_map_tells_faster_slower_ties_and_failures_apart() {
+fn the_map_distinguishes_faster_slower_ties_and_failures() {
     let html = body(&html(&fixture::run()));
     let map = &html[html.find("id=\"map\"").expect("a map")..html.find("id=\"curves\"").expect("curves")];
     let cell = |class: &str, row: &str, text: &str| {
@@ -183,28 +183,28 @@ fn the_map_tells_faster_slower_ties_and_failures_apart() {
 }
 
 #[test]
-fn a_row_says_what_was_predicted_of_its_own_call_alone() {
+fn a_prediction_is_compared_only_with_its_own_call() {
     let html = html(&fixture::run());
     let row = |name: &str| {
         let from = &html[html.find(&format!("id=\"{name}\"")).expect("a row")..];
         from[..from.find("link to this row").expect("its end")].to_owned()
     };
-    // Gross 22 ticks at 0.6 ticks a cycle.
+    // Gross 22 ticks at 0.6 ticks per cycle.
     let small = row("zero-1500-independent--carryline");
     assert!(
-        small.contains("Predicted: 15.0 cycles a call, bound by ports; measured 36.7 (gross, +144 %)."),
+        small.contains("Predicted: 15.0 cycles per call, bound by ports; measured 36.7 (gross, +144 %)."),
         "{small}"
     );
     assert!(small.contains("href=\"#c-zero-carryline-1500\""), "{small}");
-    // A long call is told by a shorter one, and is not in the first cache.
+    // A long call is represented by a shorter one, and is not in the first-level cache.
     let long = row("zero-262144-independent--carryline");
-    assert!(long.contains("calls of 4 KiB that hit the first cache: 15.0 cycles"), "{long}");
+    assert!(long.contains("calls of 4 KiB that hit the first-level cache: 15.0 cycles"), "{long}");
     assert!(!long.contains("measured "), "{long}");
     assert!(html.contains("<b>* adc rax, [rdi]</b>"), "the critical chain is marked");
 }
 
 #[test]
-fn whatever_comes_from_a_run_is_escaped() {
+fn all_text_from_a_run_is_escaped() {
     const HOSTILE: &str = "</title><script>alert(1)</script>\"'&\u{1b}";
     let mut run = fixture::run();
     for cell in &mut run.cells {
@@ -233,13 +233,13 @@ fn whatever_comes_from_a_run_is_escaped() {
     }
     let html = body(&written(&run, &about, &codes).expect("nothing mixed"));
     assert_eq!(unbalanced(&html), Vec::<String>::new());
-    assert_eq!(html.matches("<script").count(), 1, "its own");
+    assert_eq!(html.matches("<script").count(), 1, "the page's own");
     assert!(html.contains("&lt;script&gt;alert(1)"));
-    assert!(!html.contains("\"'"), "a quote gets out of an attribute");
+    assert!(!html.contains("\"'"), "a quote escapes from an attribute");
 }
 
 #[test]
-fn an_interrupted_or_empty_run_has_a_page_too() {
+fn interrupted_and_empty_runs_have_a_page() {
     let run = RunResult { complete: false, warnings: vec![], limits: vec![], ..fixture::empty() };
     let html = body(&html(&run));
     assert_eq!(unbalanced(&html), Vec::<String>::new());
@@ -247,7 +247,7 @@ fn an_interrupted_or_empty_run_has_a_page_too() {
 }
 
 #[test]
-fn a_run_that_mixes_dependence_has_no_page() {
+fn a_run_with_mixed_dependence_has_no_page() {
     let mut run = fixture::run();
     run.cells.iter_mut().for_each(|cell| cell.situation = "same".into());
     assert!(written(&run, &about(), &[]).is_err());

@@ -15,7 +15,7 @@ fn text(unit: Unit, width: u16, pick: &str) -> String {
     text
 }
 
-/// Fourteen ways of zeroing 4 KiB with names of all lengths: a stair of ties, and a tail of slow ones.
+/// Fourteen ways of zeroing 4 KiB with names of all lengths: overlapping ties, and a tail of slow ones.
 fn many() -> RunResult {
     let named = [
         ("carryline", 70.0),
@@ -42,7 +42,7 @@ fn only(run: &RunResult) -> Ranking {
 }
 
 #[test]
-fn ticks_in_80_columns() {
+fn rankings_in_ticks_at_80_columns() {
     insta::assert_snapshot!(text(Unit::Ticks, 80, ""), @"
     zero, independent calls: 40 bytes, offset 0, hot (L1)
     fastest: avx512, tied with carryline; 2.96x as fast as libc_memset; 50 % of the
@@ -103,8 +103,8 @@ fn ticks_in_80_columns() {
       c  adc_1_stream   76.3  [75.5, 77.8]         1.00x  baseline       50 %   72.3
     -    reference     904    [895, 922]               -                    -  900
 
-    copy, independent calls: 1..200 (1 to 200 bytes, mean 100, 200 different),
-      random offsets, hot (L1, footprint 16 KiB)
+    copy, independent calls: 1..200 (1 to 200 bytes, mean 100, 200 distinct), random
+      offsets, hot (L1, footprint 16 KiB)
     fastest: avx512; noise floor ±1.2 %
         variant  gross  95 %            net
                  ticks  interval      ticks
@@ -115,7 +115,7 @@ fn ticks_in_80_columns() {
 }
 
 #[test]
-fn many_rows_at_three_widths_and_in_a_pipe() {
+fn many_rows_at_three_widths_and_without_one() {
     let ranking = only(&many());
     let at = |width: Option<u16>| ranking.to_text(Style { colour: false, width }, Rows::Folded);
     for width in [80, 100, 160] {
@@ -192,7 +192,7 @@ fn many_rows_at_three_widths_and_in_a_pipe() {
 }
 
 #[test]
-fn all_rows_come_with_their_pairs() {
+fn all_rows_are_followed_by_their_ties() {
     insta::assert_snapshot!(only(&many()).to_text(NARROW, Rows::AllAndPairs), @"
     zero, independent calls: 4 KiB, offset 0, hot (L1)
     fastest: carryline, tied with avx512; 1.95x as fast as libc_memset; 50 % of the
@@ -225,7 +225,7 @@ fn all_rows_come_with_their_pairs() {
 }
 
 #[test]
-fn where_most_tie_no_winner_is_named() {
+fn no_winner_is_named_if_most_tie() {
     let tied = |ticks: [f64; 4]| {
         let named = ["libc_memset", "carryline", "avx2", "sse2"].into_iter().zip(ticks);
         let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(4096), ticks));
@@ -240,7 +240,7 @@ fn where_most_tie_no_winner_is_named() {
 #[test]
 fn a_ratio_that_contradicts_its_medians_is_marked_and_explained() {
     let mut run = many();
-    // Slower by the median of all processes, faster in every round.
+    // Slower by the median over all processes, but faster in every round.
     run.cells[7].ratio_to_baseline = Some(Ratio { median: 0.93, low: 0.92, high: 0.94 });
     let ranking = only(&run);
     let marked: Vec<&str> =
@@ -251,7 +251,7 @@ fn a_ratio_that_contradicts_its_medians_is_marked_and_explained() {
 }
 
 #[test]
-fn more_groups_than_columns_stand_side_by_side() {
+fn letters_of_many_groups_have_no_columns_of_their_own() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
     let cells = names.iter().enumerate().map(|(at, name)| {
         // Each ties with its neighbours.
@@ -263,7 +263,7 @@ fn more_groups_than_columns_stand_side_by_side() {
 }
 
 #[test]
-fn rates_count_the_whole_call() {
+fn rates_are_gross() {
     insta::assert_snapshot!(text(Unit::GbPerS, 80, "zero 40"), @"
     zero, independent calls: 40 bytes, offset 0, hot (L1)
     fastest: avx512, tied with carryline; 2.96x as fast as libc_memset; 50 % of the
@@ -283,7 +283,7 @@ fn rates_count_the_whole_call() {
 }
 
 #[test]
-fn counted_cycles_say_so_and_come_from_the_counter() {
+fn counted_cycles_are_labelled_and_come_from_the_counter() {
     let mut run = fixture::run();
     for cell in &mut run.cells {
         cell.basis = Some(carryline_results::CycleBasis::Pmu);
@@ -296,7 +296,7 @@ fn counted_cycles_say_so_and_come_from_the_counter() {
 }
 
 #[test]
-fn without_factor_floor_or_baseline_it_says_so() {
+fn missing_factor_floor_and_baseline_are_handled() {
     let mut run = fixture::run();
     (run.ticks_per_ns, run.noise_floor) = (None, None);
     run.cells.iter_mut().for_each(|cell| cell.baseline = None);
@@ -325,14 +325,14 @@ fn the_header_names_the_baseline_of_the_cell() {
     let named: Vec<_> = all.iter().take(3).map(|ranking| ranking.baseline.as_deref()).collect();
     assert_eq!(named, [Some("libc_memset"), Some("libc_memset_no_rep"), Some("libc_memset")]);
     assert!(all[1].summary().contains("2.01x as fast as libc_memset_no_rep"), "{}", all[1].summary());
-    // What was stored before cells named it is held against the family's own.
+    // Cells stored without a baseline use the family's.
     run.cells.iter_mut().for_each(|cell| cell.baseline = None);
     let all = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed");
     assert_eq!(all[1].baseline.as_deref(), Some("libc_memset"));
 }
 
 #[test]
-fn a_situation_where_all_failed_has_no_winner() {
+fn a_situation_with_only_failures_has_no_winner() {
     let mut run = fixture::run();
     run.cells.retain(|cell| cell.status != Status::Ok);
     let all = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed");
@@ -347,7 +347,7 @@ fn a_situation_where_all_failed_has_no_winner() {
 }
 
 #[test]
-fn different_dependence_is_refused() {
+fn mixed_dependence_is_an_error() {
     let mut run = fixture::run();
     for cell in &mut run.cells {
         cell.situation = "same".into();
@@ -358,12 +358,12 @@ fn different_dependence_is_refused() {
     assert!(matches!(mixed, RankingError::MixedDependence { .. }));
     insta::assert_snapshot!(format!("{error}\n{mixed}"), @"
     situation 'same' mixes conditions, '40 bytes, offset 0, hot' and '1500 bytes, offset 0, hot'
-    situation 'same' mixes chained and independent calls, which one table must not
+    situation 'same' mixes chained and independent calls, which are not comparable
     ");
 }
 
 #[test]
-fn a_hostile_name_cannot_steer_the_terminal() {
+fn control_characters_in_a_name_are_escaped() {
     let mut run = fixture::run();
     run.cells[1].variant = "evil\u{1b}[2J\nname".into();
     let all = rankings(&run, Unit::Ticks, &fixture::roles()).expect("nothing mixed");
@@ -375,11 +375,10 @@ fn a_hostile_name_cannot_steer_the_terminal() {
 fn the_legend_fits() {
     insta::assert_snapshot!(legend(Unit::Ticks, NARROW), @"
     Gross includes the null call, a call that does nothing; net excludes it; '<null'
-    is no slower than it.
-    No difference was found between rows that share a letter. Letters and ratios
-    come from gross times, paired within rounds (libc's two rows have none in
-    common). The limit is what the bytes take at the best rate that this run saw,
-    but at least a null call.
+    means no slower than the null call.
+    Rows that share a letter tie. Letters and ratios come from gross times, paired
+    within rounds (libc's two rows share none). The limit is the time of the bytes
+    at the best rate in this run, but at least a null call.
     ");
     assert!(legend(Unit::GbPerS, NARROW).contains("Rates"));
 }

@@ -1,43 +1,44 @@
-//! A ranking as text: what fits in the width that there is.
+//! Rankings as text.
 //!
-//! The columns that everybody needs come first; the limit, the net time and a bar are there where there is room. Nothing
-//! wraps and no name is broken: where even the needed columns do not fit, lines are longer than the terminal.
+//! The most important columns always appear; the limit, the net time and a bar only if there is room. Nothing
+//! wraps and no name is broken: if even the important columns do not fit, lines are longer than the terminal.
 
 use super::{RankedRow, Ranking, status_word};
 use crate::figure::{DisplayedFigure, WITHIN_NULL};
+use crate::grouping::distinct;
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::wrap;
 use crate::units::{Unit, align_points, decimals_for, number_with, percent, times};
 use carryline_results::Status;
 
-/// Which rows are printed.
+/// The rows to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// A long tail of slower ones is one line.
+    /// A long tail of slower rows is folded into one line.
     Folded,
-    /// All of them, and below them which pairs tie.
+    /// All rows, followed by their ties.
     AllAndPairs,
 }
 
-/// As many rows are never folded.
+/// This many rows are never folded.
 const NEVER_FOLDED: usize = 8;
-/// A tail of fewer rows is no longer than the line that would stand for it.
+/// Fewer rows are not folded, because the line that replaces them is as long.
 const LEAST_FOLDED: usize = 3;
-/// With more groups than this their letters stand side by side instead of in columns of their own.
+/// The maximum number of groups whose letters have columns of their own.
 const MOST_LETTER_COLUMNS: usize = 6;
-/// The longest bar, and the shortest that is worth its place.
+/// The minimum and maximum length of a bar.
 const BAR: std::ops::RangeInclusive<usize> = 8..=24;
-/// Columns from which on the room that is left is worth a bar.
+/// The minimum width in columns for bars.
 const ROOMY: u16 = 100;
 
-/// The columns of a ranking, in their order.
+/// The number of columns, and the indices of some.
 const COLUMNS: usize = 8;
 const INTERVAL: usize = 3;
 const LIMIT: usize = 6;
 const NET: usize = 7;
 
 impl Ranking {
-    /// Title, finding, table, and what has no figure, each line ended.
+    /// Title, summary, table and failures.
     #[must_use]
     pub fn to_text(&self, style: Style, rows: Rows) -> String {
         let mut out = format!("{}\n", bold(&wrap(&self.title, style.width, 2), style));
@@ -73,8 +74,8 @@ impl Ranking {
         if let Some(baseline) = self.baseline.as_ref().filter(|_| self.rows.iter().any(|row| row.contradicts))
         {
             let note = format!(
-                "~ this ratio, paired within rounds, is not that of the times beside it: processes differed by more than \
-                 {baseline} and the variant within one. The ratio is the better figure."
+                "~ this ratio, paired within rounds, differs from that of the times: processes differed by more \
+                 than {baseline} and the variant within one. The ratio is the better figure."
             );
             out.push_str(&(wrap(&note, style.width, 2) + "\n"));
         }
@@ -84,8 +85,8 @@ impl Ranking {
         out
     }
 
-    /// The columns' headers: groups, variant, gross time or rate, interval, ratio to the baseline, interval, share of
-    /// the limit, net time or rate.
+    /// The headers of the columns: groups, variant, gross time or rate, interval, ratio to the baseline,
+    /// interval, share of the limit, net time or rate.
     #[must_use]
     pub fn headers(&self) -> [String; COLUMNS] {
         let unit = self.scale.unit_name();
@@ -102,7 +103,7 @@ impl Ranking {
         ]
     }
 
-    /// The rows as text, in the columns of [`Ranking::headers`], decimal points aligned.
+    /// The rows as text, with the columns of [`Ranking::headers`] and aligned decimal points.
     #[must_use]
     pub fn cells(&self) -> Vec<[String; COLUMNS]> {
         let value =
@@ -136,7 +137,7 @@ impl Ranking {
         .collect()
     }
 
-    /// Which of the columns say anything.
+    /// Whether each column has any value.
     #[must_use]
     pub fn filled(&self) -> [bool; COLUMNS] {
         let any = |has: &dyn Fn(&RankedRow) -> bool| self.rows.iter().any(has);
@@ -145,12 +146,12 @@ impl Ranking {
         [true, true, true, true, ratio, ratio, limit, any(&|row| self.net(row).is_some())]
     }
 
-    /// The figure that counts the whole call.
+    /// The gross figure.
     pub(crate) fn gross(&self, row: &RankedRow) -> Option<DisplayedFigure> {
-        if self.scale.unit.is_rate() { row.headline } else { row.beside }
+        if self.scale.unit.is_rate() { row.headline } else { row.secondary }
     }
 
-    /// The row's speed as a share of the greatest, from gross figures; 0 without one.
+    /// The row's speed relative to the fastest, from gross figures; 0 without one.
     pub(crate) fn share_of_best(&self, row: &RankedRow) -> f64 {
         let all = self.rows.iter().filter_map(|row| self.gross(row)).map(|figure| figure.value);
         self.gross(row).map_or(0.0, |figure| match self.scale.unit.is_rate() {
@@ -159,9 +160,9 @@ impl Ranking {
         })
     }
 
-    /// The figure without the null call.
+    /// The net figure.
     fn net(&self, row: &RankedRow) -> Option<DisplayedFigure> {
-        if self.scale.unit.is_rate() { row.beside } else { row.headline }
+        if self.scale.unit.is_rate() { row.secondary } else { row.headline }
     }
 
     pub(crate) fn is_baseline(&self, row: &RankedRow) -> bool {
@@ -187,14 +188,10 @@ impl Ranking {
         }
     }
 
-    /// Letters in columns of their own where there are few, so that groups can be followed downwards.
+    /// The letters of each row; in columns of their own if there are few, so that groups can be followed
+    /// downwards.
     fn letters(&self) -> Vec<String> {
-        let mut all: Vec<char> = vec![];
-        for letter in self.rows.iter().flat_map(|row| row.letters.chars()) {
-            if !all.contains(&letter) {
-                all.push(letter);
-            }
-        }
+        let all = distinct(self.rows.iter().flat_map(|row| row.letters.chars()));
         if all.len() > MOST_LETTER_COLUMNS {
             return self.rows.iter().map(|row| or_dash(row.letters.clone())).collect();
         }
@@ -207,7 +204,7 @@ impl Ranking {
             .collect()
     }
 
-    /// How many rows are printed where a long tail is folded.
+    /// The number of rows that are not folded.
     pub(crate) fn unfolded(&self) -> usize {
         let kept = |row: &RankedRow| row.is_singled || row.rank == Some(1);
         let last = self.rows.iter().rposition(kept).map_or(0, |at| at + 1);
@@ -215,13 +212,13 @@ impl Ranking {
         if self.rows.len().saturating_sub(shown) < LEAST_FOLDED { self.rows.len() } else { shown }
     }
 
-    /// The rows from there on in one line.
+    /// The rows from an index on in one line.
     fn folded(&self, from: usize, style: Style) -> String {
         let line = format!("...{}", self.slower(from));
         emphasise(&wrap(&line, style.width, 4), Emphasis::Faint, style) + "\n"
     }
 
-    /// The rows from there on, counted and each with its speed: `5 slower: clzero 0.31x, ...`.
+    /// The number of rows from an index on, and each with its speed: `5 slower: clzero 0.31x, ...`.
     pub(crate) fn slower(&self, from: usize) -> String {
         let rows = &self.rows[from..];
         let fastest = self.rows.first().and_then(|row| self.gross(row)).map(|figure| figure.value);
@@ -241,7 +238,7 @@ impl Ranking {
     fn table(&self, style: Style, rows: usize) -> String {
         let mut columns = self.filled();
         let width = usize::from(style.width.unwrap_or(u16::MAX));
-        // What is left out first where there is no room.
+        // The columns to omit, in order, if there is no room.
         for least in [NET, LIMIT, INTERVAL] {
             if self.arranged(columns, rows, None).1 > width {
                 columns[least] = false;
@@ -254,7 +251,7 @@ impl Ranking {
         self.arranged(columns, rows, bar).0.render(Style { width: None, ..style })
     }
 
-    /// The table of these columns, and how wide it is.
+    /// The table with these columns, and its width.
     fn arranged(&self, columns: [bool; COLUMNS], rows: usize, bar: Option<usize>) -> (Table, usize) {
         let kinds = [
             Kind::Name,
@@ -289,7 +286,7 @@ fn or_dash(text: String) -> String {
     if text.is_empty() { "-".to_owned() } else { text }
 }
 
-/// A bar of that share of the longest, in eighths of a character.
+/// A bar with this share of the longest length, in eighths of a character.
 #[must_use]
 pub fn blocks(share: f64, longest: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -298,18 +295,19 @@ pub fn blocks(share: f64, longest: usize) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// What the columns mean, in a few lines for below the rankings.
+/// The meaning of the columns, for below the rankings.
 #[must_use]
 pub fn legend(unit: Unit, style: Style) -> String {
     let counts = if unit.is_rate() {
         "Rates count the length of a call once, over the gross time; net excludes the null call.".to_owned()
     } else {
         format!(
-            "Gross includes the null call, a call that does nothing; net excludes it; '{WITHIN_NULL}' is no slower than it."
+            "Gross includes the null call, a call that does nothing; net excludes it; '{WITHIN_NULL}' means no slower \
+             than the null call."
         )
     };
-    let rest = "No difference was found between rows that share a letter. Letters and ratios come from gross times, paired \
-                within rounds (libc's two rows have none in common). \
-                The limit is what the bytes take at the best rate that this run saw, but at least a null call.";
+    let rest = "Rows that share a letter tie. Letters and ratios come from gross times, paired within rounds (libc's \
+                two rows share none). The limit is the time of the bytes at the best rate in this run, but at least \
+                a null call.";
     format!("{}\n{}\n", wrap(&counts, style.width, 0), wrap(rest, style.width, 0))
 }

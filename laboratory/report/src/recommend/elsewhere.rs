@@ -1,4 +1,4 @@
-//! Where what wins in plain cells may not: near-aliases, caches that hold some of the data, another core that streams.
+//! Conditions in which the usual winners may lose: near-aliases, partly cached data, and a core that streams.
 
 use super::{Situation, by_effort, one_of, slower_by};
 use crate::labels;
@@ -8,22 +8,22 @@ use crate::units::{percent_fine, times};
 use carryline_conditions::{Beside, Cache, Condition, Offsets};
 use carryline_results::Cell;
 
-/// One of the conditions to check.
+/// A condition to check.
 struct Variation {
-    /// What it is called at the start of its sentence.
+    /// The beginning of its sentence.
     words: &'static str,
-    /// What its absence is called.
+    /// The words for its absence.
     without: &'static str,
     is: fn(&Condition) -> bool,
-    /// The conditions without it, the best to compare with first.
+    /// The conditions without it, in order of preference for comparison.
     plain: fn(&Condition) -> Vec<Condition>,
-    /// Whether a variant that takes much longer there is a finding about the variant.
+    /// Whether to report variants that take much longer there.
     is_trap: bool,
 }
 
 const VARIATIONS: [Variation; 3] = [
     Variation {
-        words: "Where source and destination lie 1 to 63 bytes apart modulo 4 KiB",
+        words: "If source and destination lie 1 to 63 bytes apart modulo 4 KiB",
         without: "elsewhere",
         is: |condition| condition.offsets == Offsets::Alias,
         plain: |condition| {
@@ -34,14 +34,14 @@ const VARIATIONS: [Variation; 3] = [
         is_trap: true,
     },
     Variation {
-        words: "Where some of the buffers are cached",
-        without: "where they hold all",
+        words: "If some of the buffers are cached",
+        without: "if all are cached",
         is: |condition| condition.cache.mixed().is_some() && condition.beside == Beside::Nothing,
         plain: |condition| vec![Condition { cache: Cache::HOT, ..condition.clone() }],
         is_trap: false,
     },
     Variation {
-        words: "Beside a core that streams through memory",
+        words: "While another core streams through memory",
         without: "alone",
         is: |condition| condition.beside == Beside::Stream,
         plain: |condition| vec![Condition { beside: Beside::Nothing, ..condition.clone() }],
@@ -49,10 +49,10 @@ const VARIATIONS: [Variation; 3] = [
     },
 ];
 
-/// How many times as long as elsewhere a call takes in a trap, at least, to be worth a word.
+/// The least ratio of times in a trap and elsewhere that is reported.
 const TRAPPED: f64 = 1.5;
 
-/// A sentence for each place that was measured; `singled` are variants whose loss there is named.
+/// A sentence for each variation that was measured; losses of `singled` variants in a trap are reported.
 pub(super) fn sentences(situations: &[Situation], singled: &[&str], roles: &Roles) -> Vec<String> {
     VARIATIONS.iter().filter_map(|variation| sentence(variation, situations, singled, roles)).collect()
 }
@@ -87,9 +87,9 @@ fn sentence(
             let slower = |cell: &&Cell| Some((safe(&cell.variant), slower_by(cell, situation.first())?));
             situation.cells.iter().filter(lost).filter_map(slower).max_by(|a, b| a.1.total_cmp(&b.1))
         });
-        // How a singled variant does in a trap is said below.
-        let told = |name: &String| variation.is_trap && singled.contains(&name.as_str());
-        if let Some((name, by)) = fallen.filter(|(name, _)| !told(name)) {
+        // Singled variants in a trap are reported below.
+        let reported = |name: &String| variation.is_trap && singled.contains(&name.as_str());
+        if let Some((name, by)) = fallen.filter(|(name, _)| !reported(name)) {
             let size = labels::size_phrase(&situation.first().condition);
             let longer =
                 if by < 1.0 { format!("{} longer", percent_fine(by)) } else { times(1.0 + by) + " as long" };
@@ -115,7 +115,7 @@ fn sentence(
     (!words.is_empty()).then(|| found + &notes)
 }
 
-/// With a capital letter, unless it begins with a name.
+/// Capitalises a note, unless it begins with a name.
 fn capital(note: &str) -> String {
     match note.strip_prefix("at ") {
         Some(rest) => format!("At {rest}"),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trap_a_mixture_and_company_are_spoken_of() {
+    fn aliases_mixed_caches_and_streaming_are_reported() {
         let at = |offsets, cache: &str, beside| Condition {
             offsets,
             beside,
@@ -162,14 +162,14 @@ mod tests {
         insta::assert_snapshot!(advice.families[0].sentences.join("\n"), @"
         carryline loses in 1 of 4: 64 KiB, offset random, mixed:50, beside stream, independent calls: takes 12 % longer than libc_memcpy.
         No variant is fastest or tied everywhere; carryline comes closest, in 3 of 4.
-        Where source and destination lie 1 to 63 bytes apart modulo 4 KiB: carryline at 64 KiB. libc_memcpy takes up to 16.42x as long there as elsewhere.
-        Where some of the buffers are cached: carryline at 64 KiB. At 64 KiB libc_memcpy, fastest where they hold all, takes 20 % longer.
-        Beside a core that streams through memory: libc_memcpy at 64 KiB. At 64 KiB carryline, fastest alone, takes 12 % longer.
+        If source and destination lie 1 to 63 bytes apart modulo 4 KiB: carryline at 64 KiB. libc_memcpy takes up to 16.42x as long there as elsewhere.
+        If some of the buffers are cached: carryline at 64 KiB. At 64 KiB libc_memcpy, fastest if all are cached, takes 20 % longer.
+        While another core streams through memory: libc_memcpy at 64 KiB. At 64 KiB carryline, fastest alone, takes 12 % longer.
         ");
     }
 
     #[test]
-    fn nothing_is_said_of_what_was_not_measured() {
+    fn variations_that_were_not_measured_are_not_reported() {
         let cells = situation(Condition::plain(4096), &[("libc_memcpy", 9.0), ("carryline", 8.0)]);
         let run = RunResult { cells, ..fixture::empty() };
         let advice = recommend(&run, &fixture::roles());

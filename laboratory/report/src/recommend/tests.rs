@@ -1,4 +1,4 @@
-//! What is advised, for runs made up.
+//! Recommendations for constructed runs.
 
 use super::*;
 use crate::fixture::{self, cell, failed, rank};
@@ -29,9 +29,9 @@ fn ties_losses_and_thresholds() {
     No variant is fastest or tied everywhere; carryline and avx512 come closest,
       each in 2 of 3.
     By size (hot, offset 0, independent calls, measured at 40, 1500 and 256 KiB):
-      carryline up to 1500 bytes, rep_stosb from 256 KiB on.
+      carryline up to 1500 bytes, rep_stosb from 256 KiB.
     Another method is 1.32x as fast as carryline at 256 KiB, offset 0, hot,
-      independent calls: 'carryline tune' looks for decisions that gain this.
+      independent calls; 'carryline tune' searches for such gains.
 
     checksum, chained calls
     situation                  use                as fast as
@@ -55,7 +55,7 @@ fn ties_losses_and_thresholds() {
 }
 
 #[test]
-fn what_other_thresholds_would_gain_is_said() {
+fn the_gain_by_other_thresholds_is_reported() {
     let of = |raised: f64| {
         let condition = Condition::plain(64 << 10);
         let rows = [("carryline", 55.0), ("libc_memcpy", 100.0), ("libc_memcpy_no_rep", raised)];
@@ -70,7 +70,7 @@ fn what_other_thresholds_would_gain_is_said() {
 }
 
 #[test]
-fn one_choice_for_everything_is_said() {
+fn one_choice_for_everything_is_reported() {
     let sizes = [40, 1500].map(|size| {
         let condition = Condition::plain(size);
         let pair = [("carryline", 5.0), ("libc_memset", 20.0)];
@@ -93,7 +93,7 @@ fn one_choice_for_everything_is_said() {
 }
 
 #[test]
-fn where_baselines_differ_each_situation_names_its_own() {
+fn each_situation_names_its_baseline_if_they_differ() {
     let names = ["libc_memset", "libc_memset_no_rep"];
     let sizes = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
         let trio = [("carryline", 5.0), (names[0], 20.0), (names[1], 20.0)];
@@ -113,7 +113,7 @@ fn where_baselines_differ_each_situation_names_its_own() {
 }
 
 #[test]
-fn where_baselines_do_not_fit_they_are_left_out() {
+fn baselines_that_do_not_fit_are_omitted() {
     let names = ["libc_memset", "libc_memset_no_rep"];
     let cells = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
         let condition =
@@ -132,8 +132,8 @@ fn where_baselines_do_not_fit_they_are_left_out() {
 }
 
 #[test]
-fn a_tie_carries_a_span_as_far_as_it_holds() {
-    // a alone, a = b, b alone, c: two changes are enough.
+fn a_tie_extends_a_span() {
+    // a alone, a = b, b alone, c: two changes suffice.
     let figures =
         [(64, [5.0, 9.0, 9.0]), (128, [5.0, 5.0, 9.0]), (256, [9.0, 5.0, 9.0]), (512, [9.0, 9.0, 5.0])];
     let cells = figures.map(|(size, ticks)| {
@@ -143,12 +143,12 @@ fn a_tie_carries_a_span_as_far_as_it_holds() {
     let advice = recommend(&RunResult { cells: cells.concat(), ..fixture::empty() }, &fixture::roles());
     insta::assert_snapshot!(advice.families[0].sentences.join("\n"), @"
     No variant is fastest or tied everywhere; a and b come closest, each in 2 of 4.
-    By size (hot, offset 0, independent calls, measured at 64, 128, 256 and 512): a up to 128 bytes, b at 256 bytes, c from 512 bytes on.
+    By size (hot, offset 0, independent calls, measured at 64, 128, 256 and 512): a up to 128 bytes, b at 256 bytes, c from 512 bytes.
     ");
 }
 
 #[test]
-fn our_own_failure_is_not_hidden() {
+fn our_own_failure_is_reported() {
     let condition = Condition::plain(40);
     let mut cells =
         rank(vec![cell(Family::Zero, "libc_memset", condition.clone(), 5.0)], Some("libc_memset"));
@@ -167,7 +167,7 @@ fn our_own_failure_is_not_hidden() {
 }
 
 #[test]
-fn an_interrupted_run_says_so_and_an_empty_one_recommends_nothing() {
+fn an_interrupted_run_is_marked_and_an_empty_one_recommends_nothing() {
     let run = RunResult { complete: false, ..fixture::empty() };
     insta::assert_snapshot!(recommend(&run, &fixture::roles()).to_text(NARROW), @"
     What to use here

@@ -1,4 +1,4 @@
-//! Where other decisions would be faster here: what `carryline tune` looks for.
+//! Gains that other decisions may bring, for which `carryline tune` searches.
 
 use super::{Situation, slower_by};
 use crate::units::times;
@@ -6,12 +6,12 @@ use carryline_results::Cell;
 use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Role, find};
 
-/// Only calls of at least this many bytes go by decisions that can be tuned.
+/// The least size in bytes that tunable decisions affect.
 const TUNED_FROM_BYTES: u64 = 16 << 10;
-/// A gain of less than this part is not worth a word.
-const WORTH_A_WORD: f64 = 0.05;
+/// Smaller gains are not reported.
+const LEAST_GAIN: f64 = 0.05;
 
-/// A sentence for the library, and one for the C library, where they would gain.
+/// A sentence for the library and one for the C library, if there is a gain.
 pub(super) fn sentences(situations: &[Situation], ours: Option<&str>) -> Vec<String> {
     let of_library = ours.and_then(|ours| {
         let (by, words) = most(situations.iter().filter_map(|situation| {
@@ -20,20 +20,20 @@ pub(super) fn sentences(situations: &[Situation], ours: Option<&str>) -> Vec<Str
             Some((gain(own, best)?, place(situation)))
         }))?;
         Some(format!(
-            "Another method is {} as fast as {ours} at {words}: 'carryline tune' looks for decisions that gain this.",
+            "Another method is {} as fast as {ours} at {words}; 'carryline tune' searches for such gains.",
             times(1.0 + by)
         ))
     });
     let of_c_library = c_library(situations, place).map(|(by, words)| {
         format!(
-            "The C library is {} as fast with other thresholds at {words}: 'carryline tune --libc' looks for the setting.",
+            "The C library is {} as fast with other thresholds at {words}; 'carryline tune --libc' searches for them.",
             times(1.0 + by)
         )
     });
     of_library.into_iter().chain(of_c_library).collect()
 }
 
-/// By what part the C library takes longer as installed than with raised thresholds, where that is most.
+/// The largest gain by raised thresholds of the C library: its extra time as installed, and the situation.
 pub(crate) fn c_library(
     situations: &[Situation],
     place: fn(&Situation<'_>) -> String,
@@ -45,17 +45,17 @@ pub(crate) fn c_library(
     }))
 }
 
-/// The largest gain with its place.
+/// The largest gain.
 fn most(gains: impl Iterator<Item = (f64, String)>) -> Option<(f64, String)> {
     gains.max_by(|(a, _), (b, _)| a.total_cmp(b))
 }
 
-/// The fastest cell that is so.
+/// The fastest measured cell that satisfies a condition.
 fn measured<'a>(situation: &Situation<'a>, is: impl Fn(&Cell) -> bool) -> Option<&'a Cell> {
     situation.cells.iter().copied().find(|cell| cell.gross.is_some() && is(cell))
 }
 
-/// True for the ways of storing that the library chooses between.
+/// True for the methods of storing among which the library chooses.
 fn is_a_method(cell: &Cell) -> bool {
     let methods: &[&str] = match cell.family {
         Family::Zero => &["rep_stosb", "avx2", "avx512", "avx512_nontemporal", "sse2"],
@@ -70,11 +70,11 @@ fn thresholds(cell: &Cell) -> Option<Thresholds> {
     variant.thresholds()
 }
 
-/// By what part `own` takes longer, if the intervals and the ranking leave no doubt.
+/// The extra time of `own`, if the intervals and the ranking agree on it.
 fn gain(own: &Cell, other: &Cell) -> Option<f64> {
     let (slow, fast) = (own.gross?, other.gross?);
     let is_clear = slow.low > fast.high && !own.ties_with.contains(&other.variant);
-    slower_by(own, other).filter(|by| is_clear && *by > WORTH_A_WORD)
+    slower_by(own, other).filter(|by| is_clear && *by > LEAST_GAIN)
 }
 
 fn place(situation: &Situation) -> String {

@@ -1,12 +1,12 @@
 //! One chain of 64-bit add-with-carry: the form of the Linux kernel's csum_partial on x86-64.
 //!
-//! Steps of 64 bytes, then at most one each of 32, 16 and 8 bytes, then the bytes left; the carry out of each
-//! step is added back at its end. Every add waits for the one before, so that the chain bounds it at one word
-//! per cycle. Loads are not aligned, and odd addresses need nothing special: a sum does not depend on where
-//! the message lies.
+//! Steps of 64 bytes, then at most one each of 32, 16 and 8 bytes, then the remaining bytes; the carry out of
+//! each step is added back at its end. Every add waits for the previous one, so the chain limits the speed to
+//! one word per cycle. Loads are not aligned, and odd addresses need no special handling, because a sum does
+//! not depend on the address of the message.
 //!
-//! The kernel loads the last bytes as one word that may reach past them, and catches the page fault; here
-//! they are read by narrower loads. Other architectures get the same chain from the compiler.
+//! The kernel loads the last bytes as one word that may reach past them, and handles the page fault; here
+//! they are read by narrower loads. On other architectures the compiler generates the same chain.
 
 use crate::{Role, Routine, Variant, ones_complement};
 
@@ -15,13 +15,13 @@ pub static VARIANT: Variant = Variant {
     name: "adc_1_stream",
     routine: Routine::Checksum(run),
     role: Role::Baseline,
-    summary: "one add-with-carry chain, 64 bytes to a loop step, as in the Linux kernel",
+    summary: "one add-with-carry chain, 64 bytes per iteration, as in the Linux kernel",
     provenance: "vandeven-2021 (Linux csum_partial of 2021, without its handling of odd addresses)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     ones_complement::reduce(unsafe { chain(u64::from(seed), data, len) })
@@ -35,8 +35,8 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
 pub(crate) unsafe fn chain(mut sum: u64, data: *const u8, len: usize) -> u64 {
     let mut at = data;
     let mut left = len;
-    // SAFETY: each step reads what is left: at least 64 bytes in the loop; behind it the bits of left say
-    // which of 32, 16 and 8 bytes follow each other, and fewer than 8 remain.
+    // SAFETY: each step reads only what is left: at least 64 bytes in the loop; after it, the bits of `left`
+    // say which of 32, 16 and 8 bytes follow, and fewer than 8 remain.
     unsafe {
         while left >= 64 {
             sum = add_64(sum, at);

@@ -1,8 +1,8 @@
 //! Two sums, each with its own add-with-carry chain.
 //!
 //! There is only one carry flag, so the chains do not interleave instruction by instruction: each takes eight
-//! words and adds its last carry back, and the out-of-order core runs the one beside the other. Steps of 128
-//! bytes, then at most one each of 64 and 32 bytes, then the bytes left.
+//! words and adds its last carry back, and the out-of-order core runs the two in parallel. Steps of 128
+//! bytes, then at most one each of 64 and 32 bytes, then the remaining bytes.
 
 use crate::{
     Routine, Variant,
@@ -13,20 +13,20 @@ use crate::{
 pub static VARIANT: Variant = Variant {
     name: "adc_2_streams",
     routine: Routine::Checksum(run),
-    summary: "two add-with-carry chains, 128 bytes to a loop step",
+    summary: "two add-with-carry chains, 128 bytes per iteration",
     provenance: "vandeven-2021, two streams without ADX, for every length and with every carry",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;
     let mut at = data;
     let mut left = len;
-    // SAFETY: each step reads what is left: at least 128 bytes in the loop; behind it the bits of left say
-    // which of 64 and 32 bytes follow each other, and fewer than 32 remain.
+    // SAFETY: each step reads only what is left: at least 128 bytes in the loop; after it, the bits of `left`
+    // say which of 64 and 32 bytes follow, and fewer than 32 remain.
     unsafe {
         while left >= 128 {
             adc_chain!(first, at, 0, 8, 16, 24, 32, 40, 48, 56);

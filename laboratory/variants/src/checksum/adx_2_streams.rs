@@ -1,7 +1,7 @@
-//! Two sums in interleaved chains: `adcx` carries in CF alone, `adox` in OF alone.
+//! Two sums in interleaved chains: `adcx` uses only CF, `adox` only OF.
 //!
-//! Steps of 128 bytes, each of which clears both flags at its start and adds both carries back at its end,
-//! since counting the loop would spoil the flags; then at most one step of 64 bytes, then the bytes left.
+//! Steps of 128 bytes. Each clears both flags at its start and adds both carries back at its end, because the
+//! loop counter overwrites the flags. Then at most one step of 64 bytes, then the remaining bytes.
 
 use crate::{Routine, Variant, ones_complement};
 use carryline::internals::cpu::Features;
@@ -11,12 +11,12 @@ pub static VARIANT: Variant = Variant {
     name: "adx_2_streams",
     routine: Routine::Checksum(run),
     needs: Features::ADX,
-    summary: "two interleaved chains by adcx and adox, 128 bytes to a loop step",
+    summary: "two interleaved chains by adcx and adox, 128 bytes per iteration",
     provenance: "vandeven-2021, using ADX, for every length",
     ..Variant::PLAIN
 };
 
-/// Adds the words at the first distances onto `$first` by adcx, those at the second onto `$second` by adox.
+/// Adds the words at the first distances to `$first` by adcx, those at the second to `$second` by adox.
 macro_rules! adx_chains {
     ($first:ident, $second:ident, $data:expr, $($one:literal $other:literal),+) => {
         core::arch::asm!(
@@ -37,14 +37,14 @@ macro_rules! adx_chains {
 }
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;
     let mut at = data;
     let mut left = len;
-    // SAFETY: each step reads what is left: at least 128 bytes in the loop, 64 behind it where left says so,
-    // and fewer than 64 remain. The register that is cleared first is an `out`, not a `lateout`: no input
+    // SAFETY: each step reads only what is left: at least 128 bytes in the loop, 64 after it if `left` says
+    // so, and fewer than 64 remain. The register cleared first is an `out`, not a `lateout`, so no input
     // shares it.
     unsafe {
         while left >= 128 {

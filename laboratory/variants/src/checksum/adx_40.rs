@@ -1,6 +1,7 @@
 //! The article's fourth step: two chains, one by adcx in CF and one by adox in OF.
 //!
-//! The first four words make a chain of their own; the seed meets the fifth word and then that chain's sum.
+//! The first four words form their own chain; the seed is added to the fifth word and then to that chain's
+//! sum.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
 use carryline::internals::cpu::Features;
@@ -9,7 +10,7 @@ use carryline::internals::cpu::Features;
 pub static VARIANT: Variant = Variant {
     name: "adx_40",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     needs: Features::ADX,
     lengths: Lengths::Only(40),
     summary: "four words by adcx, the seed and the fifth by adox",
@@ -18,7 +19,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes, and the CPU has ADX.
     unsafe { sum(data, seed) }

@@ -1,10 +1,10 @@
 //! 32-byte vectors: `vpmaddwd` with ones adds neighbouring 16-bit words into 32-bit lanes.
 //!
-//! `vpmaddwd` takes its words as signed, so each is first made w - 32768 by flipping its top bit, and 32768
-//! per word is added back at the end. Four accumulators, 128 bytes to a loop step.
+//! `vpmaddwd` treats its words as signed, so each is first converted to w - 32768 by flipping its top bit,
+//! and 32768 per word is added back at the end. Four accumulators, 128 bytes per iteration.
 //!
-//! A lane gets one pair, between -65536 and 65534, from every 32 bytes: chunks of 512 KiB, all four
-//! accumulators together, stay within 32 bits, after which the lanes are widened to 64.
+//! A lane gets one pair, between -65536 and 65534, from every 32 bytes. Chunks of 512 KiB, counting all four
+//! accumulators together, stay within 32 bits; after each chunk the lanes are widened to 64.
 
 use crate::{Routine, Variant, ones_complement};
 use carryline::internals::cpu::Features;
@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     name: "avx2",
     routine: Routine::Checksum(run),
     needs: Features::AVX2,
-    summary: "vpmaddwd with ones, four accumulators, 128 bytes to a loop step",
+    summary: "vpmaddwd with ones, four accumulators, 128 bytes per iteration",
     provenance: "Intel's Software Developer's Manual, PMADDWD; RFC 1071, section 2 (C)",
     ..Variant::PLAIN
 };
@@ -22,13 +22,13 @@ pub static VARIANT: Variant = Variant {
 const CHUNK_BYTES: usize = 512 * 1024;
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);
     let mut at = data;
     let mut left = len;
-    // SAFETY: each chunk is at most what is left, and a multiple of 32; fewer than 32 bytes remain.
+    // SAFETY: each chunk is a multiple of 32 and at most what is left; fewer than 32 bytes remain.
     unsafe {
         while left >= 32 {
             let bytes = left.min(CHUNK_BYTES) & !31;
@@ -53,7 +53,7 @@ unsafe fn sum_chunk(data: *const u8, bytes: usize) -> u64 {
     let mut sums = [_mm256_setzero_si256(); 4];
     let mut at = data.cast::<__m256i>();
     let mut left = bytes;
-    // SAFETY: every load has its 32 bytes left before the end of the chunk.
+    // SAFETY: every load has 32 bytes left before the end of the chunk.
     unsafe {
         while left >= 128 {
             for (index, sum) in sums.iter_mut().enumerate() {
@@ -76,6 +76,6 @@ unsafe fn sum_chunk(data: *const u8, bytes: usize) -> u64 {
     let four = _mm256_add_epi64(low, high);
     let two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256::<1>(four));
     let one = _mm_add_epi64(two, _mm_unpackhi_epi64(two, two));
-    // Two bytes a word, 32768 for each: 16384 for each byte. The words' true sum is not negative.
+    // 32768 per word of two bytes, so 16384 per byte. The true sum of the words is not negative.
     (_mm_cvtsi128_si64(one) + 16384 * bytes as i64) as u64
 }

@@ -1,4 +1,4 @@
-//! The `carryline` crate's own public function, dispatch included.
+//! The public function of the `carryline` crate, including its dispatch.
 
 use crate::landing::{self, Landing};
 use crate::{Role, Routine, Variant};
@@ -17,13 +17,13 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: `data` is valid for reads of `len` initialised bytes, which is all that `partial_raw` asks.
+    // SAFETY: `data` is valid for reads of `len` initialised bytes, as `partial_raw` requires.
     unsafe { carryline::checksum::partial_raw(data, len, seed) }
 }
 
-/// Where a program's call lands; see [`landing`](crate::landing).
+/// The code that a call reaches; see [`landing`](crate::landing).
 fn landing() -> Landing {
     let kernel = landing::kernel(Function::Checksum, carryline::internals::kernels::CHECKSUM);
     Landing::Routine(kernel.map_or(VARIANT.routine, Routine::Checksum))

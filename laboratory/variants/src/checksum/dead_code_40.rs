@@ -1,6 +1,7 @@
-//! The article's third step: one chain over all five words, one carry brought around.
+//! The article's third step: one chain over all five words, one end-around carry.
 //!
-//! Five adds, one for the carry, and three to fold 64 bits to 32: nine instructions that wait for each other.
+//! Five adds, one for the carry, and three to fold 64 bits to 32: nine instructions, each waiting for the
+//! previous one.
 
 use crate::{
     Lengths, Role, Routine, Variant,
@@ -11,7 +12,7 @@ use crate::{
 pub static VARIANT: Variant = Variant {
     name: "dead_code_40",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     lengths: Lengths::Only(40),
     summary: "one add-with-carry chain over five words",
     provenance: "vandeven-2021, dead code removed",
@@ -19,7 +20,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

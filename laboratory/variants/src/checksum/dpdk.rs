@@ -1,13 +1,13 @@
 //! DPDK's `rte_raw_cksum`, the inline function of its header `rte_ip.h`.
 //!
-//! Compiled by this crate's build script with the flags that DPDK's package asks for and the `-O3` of DPDK's
-//! own examples; another C compiler or level can give another speed. Its 32-bit accumulator overflows from
+//! Compiled by this crate's build script with the flags of DPDK's package and the `-O3` of DPDK's own
+//! examples; another C compiler or level may give another speed. Its 32-bit accumulator overflows from
 //! 131,075 bytes of 0xff on; it is made for packets.
 
 use crate::{Lengths, Role, Routine, Variant};
 use carryline::internals::cpu::Features;
 
-// What the script's `-march=corei7` lets the compiler use.
+// The features that the script's `-march=corei7` permits.
 const NEEDS: Features =
     if cfg!(target_arch = "x86_64") { Features::SSE42.union(Features::SSSE3) } else { Features::NONE };
 

@@ -1,4 +1,4 @@
-/* DPDK's inline checksum behind the checksum family's C signature. */
+/* DPDK's inline checksum with the checksum family's C signature. */
 #include <rte_ip.h>
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-//! OpenBSD's routine of 1996: 32-bit add-with-carry, sixteen words to a loop step, wherever the message lies.
+//! OpenBSD's routine of 1996: 32-bit add-with-carry, sixteen words per iteration, at any address.
 //!
-//! Nothing is aligned and no line is fetched early.
+//! Nothing is aligned, and no line is read in advance.
 
 use crate::{
     Role, Routine, Variant,
@@ -11,14 +11,14 @@ use crate::{
 pub static VARIANT: Variant = Variant {
     name: "dr1",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
-    summary: "32-bit add-with-carry, 64 bytes to a loop step",
+    role: Role::Historical,
+    summary: "32-bit add-with-carry, 64 bytes per iteration",
     provenance: "hannum-1996, implementation dr1 (OpenBSD)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let (mut sum, mut at, mut left) = (seed, data, len);
     // SAFETY: steps of 64, then at most one of 32, then fewer than 32 of the caller's bytes.

@@ -21,10 +21,10 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     let data = unsafe { peer::bytes(data, len) };
-    // The two bytes are the complement as it stands in memory: native order.
+    // The two bytes are the complement in memory order, so native order.
     peer::onto_seed(seed, !u16::from_ne_bytes(::internet_checksum::checksum(data)))
 }

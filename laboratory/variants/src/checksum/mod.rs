@@ -1,27 +1,28 @@
-//! checksum: the Internet checksum's partial sum (RFC 1071), in the form of Linux' `csum_partial`.
+//! checksum: the Internet checksum's partial sum (RFC 1071), in the form of Linux's `csum_partial`.
 //!
 //! # Contract
 //! `checksum(data, len, seed)`, for every address, every length the variant declares, and every seed, returns
 //! a 32-bit partial sum. Folded to 16 bits with end-around carry it is the one's-complement sum of
 //! - the seed, as its two 16-bit halves, and
-//! - the message as native-endian 16-bit words, the first at `data` whatever its address (odd ones too), an odd
-//!   last byte padded with a zero byte behind it.
+//! - the message as native-endian 16-bit words, the first at `data` whatever its address (odd ones too), an
+//!   odd last byte padded with a zero byte after it.
 //!
-//! The folded value is exact: 0 only where the seed and every byte are 0; any other multiple of 65535 gives
-//! 0xffff. How the value is spread over the unfolded 32 bits is free. Nothing is complemented.
+//! The folded value is exact: 0 only if the seed and every byte are 0; any other multiple of 65535 gives
+//! 0xffff. The unfolded 32 bits are otherwise unspecified. Nothing is complemented.
 //!
-//! No byte outside the `len` bytes is read and none is written; at `len` 0 nothing is touched (`data` may
-//! then be any address, null included) and the seed's value is returned. The direction flag, MXCSR, the x87
-//! state and the callee-saved registers are as they were.
+//! No byte outside the `len` bytes is read and none is written; if `len` is 0, nothing is accessed (`data`
+//! may then be any address, null included) and the seed's value is returned. The direction flag, MXCSR, the
+//! x87 state and the callee-saved registers are preserved.
 //!
-//! Peers return the complemented 16-bit checksum of a message, some in network byte order: their wrappers
+//! Peers return the complemented 16-bit checksum of a message, some in network byte order; their wrappers
 //! undo both and add the seed.
 //!
-//! A variant may be made for seed 0 alone ([`Lengths::OnlyUnseeded`](crate::Lengths)): the rest holds for it there.
+//! A variant may support only seed 0 ([`Lengths::OnlyUnseeded`](crate::Lengths)); otherwise the contract is
+//! the same.
 //!
 //! # Safety
-//! The caller: `data` is valid for reads of `len` initialised bytes, the variant supports `len` and the seed, and the CPU has
-//! what the variant needs.
+//! `data` is valid for reads of `len` initialised bytes, the variant supports `len` and the seed, and the CPU
+//! has the features that the variant needs.
 //!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 

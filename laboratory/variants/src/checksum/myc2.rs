@@ -1,6 +1,7 @@
-//! [`myc1`](super::myc1) with one more touch: a byte of each line of a block is read before its words are added.
+//! [`myc1`](super::myc1) with an additional touch: a byte of each line of a block is read before its words
+//! are added.
 //!
-//! The Pentium took the data of such loads from the line that was coming in.
+//! The Pentium served such loads from the line while it was being filled.
 
 use crate::{
     Role, Routine, Variant,
@@ -11,7 +12,7 @@ use crate::{
 pub static VARIANT: Variant = Variant {
     name: "myc2",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     summary: "myc1 with each line of a block touched first",
     provenance: "hannum-1996, implementation myc2",
     ..Variant::PLAIN
@@ -21,13 +22,14 @@ pub static VARIANT: Variant = Variant {
 const LEAST: usize = 64;
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: a head up to a multiple of 16, then blocks of 128 and of 32 bytes, then fewer than 32: the caller's.
+    // SAFETY: a head up to a multiple of 16, then blocks of 128 and of 32 bytes, then fewer than 32: the
+    // caller's.
     unsafe {
-        let Rest { mut sum, mut at, mut left, turned } = match len {
+        let Rest { mut sum, mut at, mut left, rotated } = match len {
             LEAST.. => chain32::add_head(seed, data, len, 16),
-            _ => Rest { sum: seed, at: data, left: len, turned: false },
+            _ => Rest { sum: seed, at: data, left: len, rotated: false },
         };
         while left >= 128 {
             adc32_chain!(sum, at, touch [31, 63, 95, 127], 12, 0, 4, 8, 28, 16, 20, 24, 44, 32, 36, 40, 60, 48, 52, 56, 76, 64, 68, 72, 92, 80, 84, 88, 108, 96, 100, 104, 124, 112, 116, 120);
@@ -40,6 +42,6 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
             left -= 32;
         }
         let sum = chain32::add_tail(sum, at, left);
-        if turned { sum.rotate_left(8) } else { sum }
+        if rotated { sum.rotate_left(8) } else { sum }
     }
 }

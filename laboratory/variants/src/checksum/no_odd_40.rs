@@ -1,6 +1,6 @@
 //! The article's second step: 40 bytes as 32 and 8, without the handling of odd addresses.
 //!
-//! Two blocks, and a carry brought around after each.
+//! Two blocks, with an end-around carry after each.
 
 use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
 
@@ -8,7 +8,7 @@ use crate::{Lengths, Role, Routine, Variant, checksum::adc_1_stream, ones_comple
 pub static VARIANT: Variant = Variant {
     name: "no_odd_40",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     lengths: Lengths::Only(40),
     summary: "one chain over 32 and 8 bytes, two end-around carries",
     provenance: "vandeven-2021, unaligned handling removed",
@@ -16,7 +16,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

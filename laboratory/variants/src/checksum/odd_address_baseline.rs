@@ -1,8 +1,8 @@
 //! Known to be wrong: the article's baseline, which handles odd addresses and forgets the seed.
 //!
 //! A message at an odd address is summed from its second byte on, in the other byte order, and the result is
-//! swapped back. The seed comes in before that, in its own byte order, so that it gets swapped too. Right at
-//! every even address, at seed 0, and at any seed that reads the same both ways.
+//! swapped back. The seed is added before that in its own byte order, so it is swapped too. The result is
+//! correct at even addresses, with seed 0, and with any seed that is the same after swapping.
 
 use crate::{Routine, Variant, checksum::adc_1_stream, ones_complement};
 
@@ -20,14 +20,14 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let seed = u64::from(seed);
     if len == 0 || data as usize & 1 == 0 {
         // SAFETY: the caller owns len readable bytes.
         return ones_complement::reduce(unsafe { adc_1_stream::chain(seed, data, len) });
     }
-    // SAFETY: the first byte, then the len - 1 behind it.
+    // SAFETY: the first byte, then the len - 1 after it.
     let sum = unsafe {
         let first = u64::from(u16::from_ne_bytes([0, data.read()]));
         ones_complement::reduce(adc_1_stream::chain(seed + first, data.add(1), len - 1))

@@ -1,8 +1,8 @@
 //! The pnet_packet crate's sum, `util::checksum`: big-endian words, one at a time.
 //!
-//! It can leave out the word of a packet's own checksum field; here none is left out. Of no bytes at all it
-//! says 0 instead of the complement of 0, which the wrapper puts right. Its 32-bit accumulator overflows from
-//! 131,075 bytes of 0xff on; it is made for IP packets.
+//! It can skip the word of a packet's own checksum field; here none is skipped. For an empty message it
+//! returns 0 instead of the complement of 0, which the wrapper corrects. Its 32-bit accumulator overflows
+//! from 131,075 bytes of 0xff on; it is made for IP packets.
 
 use crate::{Lengths, Role, Routine, Variant, peer};
 
@@ -18,14 +18,13 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     if len == 0 {
         return seed;
     }
     // SAFETY: the caller owns len readable bytes.
     let data = unsafe { peer::bytes(data, len) };
-    // A word index that no slice reaches leaves out nothing. The answer is a number whose high byte comes
-    // first.
+    // A word index beyond any slice skips nothing. The result is a number whose high byte comes first.
     peer::onto_seed(seed, u16::from_be(!::pnet_packet::util::checksum(data, usize::MAX)))
 }

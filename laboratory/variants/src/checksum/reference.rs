@@ -1,4 +1,4 @@
-//! One byte at a time: the frozen form that every verification compares with.
+//! One byte at a time: the form that verification compares with. It never changes.
 
 use crate::{Role, Routine, Variant};
 
@@ -13,15 +13,15 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u128::from(seed);
     let mut at = 0;
     while at < len {
         // SAFETY: at < len.
         let first = unsafe { *data.add(at) };
-        // An odd last byte is padded with a zero byte behind it (RFC 1071, section 4.1).
-        // SAFETY: read only where at + 1 < len.
+        // An odd last byte is padded with a zero byte after it (RFC 1071, section 4.1). SAFETY: read only if
+        // at + 1 < len.
         let second = if at + 1 < len { unsafe { *data.add(at + 1) } } else { 0 };
         sum += u128::from(u16::from_ne_bytes([first, second]));
         at += 2;
@@ -33,7 +33,7 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     sum as u32
 }
 
-/// The reference's sum of `bytes` onto `seed`, folded to 16 bits.
+/// The sum of `bytes` and `seed` by the reference, folded to 16 bits.
 ///
 /// ```
 /// use carryline_variants::checksum::reference::folded_sum;

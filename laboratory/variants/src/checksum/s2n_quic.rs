@@ -1,9 +1,9 @@
-//! The s2n-quic stack's sum, `inet::checksum::checksum`: vectors on x86, found at run time by itself, so that
-//! masking features for this project's kernels does not bind it.
+//! The s2n-quic stack's sum, `inet::checksum::checksum`. On x86 it selects vector code at run time by itself,
+//! so masking features for this project's kernels has no effect on it.
 //!
-//! It answers 0xffff where the complement is 0, as UDP wants it, and so does not tell a sum of 0 from one of
-//! 0xffff. The contract does: where the answer can be either, the wrapper looks for a byte that is not zero.
-//! That costs nothing but for messages of zeros with seed 0.
+//! It returns 0xffff if the complement is 0, as UDP requires, and so does not distinguish a sum of 0 from one
+//! of 0xffff. The contract does: in this case the wrapper looks for a nonzero byte, which costs time only for
+//! messages of zeros with seed 0.
 //!
 //! Its vector path is off by one from 65,556 bytes of ones on; it is made for datagrams.
 
@@ -21,7 +21,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len readable bytes.
     let data = unsafe { peer::bytes(data, len) };

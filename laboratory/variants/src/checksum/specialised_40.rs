@@ -1,6 +1,6 @@
-//! The article's first step: the baseline for 40 bytes alone, so that the compiler drops the loops.
+//! The article's first step: the baseline for exactly 40 bytes, so that the compiler removes the loops.
 //!
-//! The handling of odd addresses stays; see [`odd_address_swap`].
+//! Odd addresses are still handled separately; see [`odd_address_swap`].
 
 use crate::{Lengths, Role, Routine, Variant, checksum::odd_address_swap};
 
@@ -8,7 +8,7 @@ use crate::{Lengths, Role, Routine, Variant, checksum::odd_address_swap};
 pub static VARIANT: Variant = Variant {
     name: "specialised_40",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     lengths: Lengths::Only(40),
     summary: "the baseline with the length fixed at 40, odd addresses handled separately",
     provenance: "vandeven-2021, specialised for 40 bytes, with the seed's byte order fixed",
@@ -16,7 +16,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

@@ -1,7 +1,7 @@
 //! The article's sixth step: ten 32-bit words in four short trains, so that nothing is left to fold.
 //!
-//! Three trains of three words each bring their own carry around; the seed, the tenth word and the three sums make the
-//! last one.
+//! Each of three trains of three words adds its own carry back; the seed, the tenth word and the three sums
+//! form the last train.
 
 use crate::{Lengths, Role, Routine, Variant};
 
@@ -9,7 +9,7 @@ use crate::{Lengths, Role, Routine, Variant};
 pub static VARIANT: Variant = Variant {
     name: "train32_40",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     lengths: Lengths::Only(40),
     summary: "ten 32-bit words in four trains, nothing to fold",
     provenance: "vandeven-2021, 32 bit only",
@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

@@ -1,7 +1,7 @@
-//! The article's fifth step: the same two chains by plain add-with-carry, the one after the other in the code and side
-//! by side in the core.
+//! The article's fifth step: the same two chains by plain add-with-carry, consecutive in the code and
+//! parallel in the core.
 //!
-//! The article's listing has an add in the place of one add-with-carry, its program has not:
+//! The article's listing has an add in place of one add-with-carry, but its program does not:
 //! [`two_streams_article`](super::two_streams_article).
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
@@ -10,7 +10,7 @@ use crate::{Lengths, Role, Routine, Variant, ones_complement};
 pub static VARIANT: Variant = Variant {
     name: "two_streams_40",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     lengths: Lengths::Only(40),
     summary: "four words in one chain, the seed and the fifth in another",
     provenance: "vandeven-2021, two streams without ADX",
@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

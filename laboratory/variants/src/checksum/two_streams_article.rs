@@ -1,7 +1,7 @@
 //! Known to be wrong: the article's two streams for 40 bytes, which lose a carry.
 //!
-//! The first stream's fourth word is added by `add`, which overwrites the carry out of the third instead of
-//! taking it in. [`adc_2_streams`](super::adc_2_streams) is the right form.
+//! The fourth word of the first stream is added by `add`, which discards the carry out of the third.
+//! [`adc_2_streams`](super::adc_2_streams) is the correct form.
 
 use crate::{Lengths, Routine, Variant, ones_complement};
 
@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);
     // SAFETY: reads the 40 bytes that this length-40 variant is given.

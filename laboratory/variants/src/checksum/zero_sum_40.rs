@@ -1,7 +1,7 @@
 //! The article's last step: no seed at all. Two chains of three and two words, and a fold.
 //!
-//! It ignores its seed, so it is right where the seed is zero and nowhere else ([`Lengths::OnlyUnseeded`]). In a chain
-//! of calls each of which feeds its sum into the next it waits for nothing: that, more than the add it saves, is what
+//! It ignores its seed, so it is correct only if the seed is zero ([`Lengths::OnlyUnseeded`]). In a chain of
+//! calls that feed each sum into the next it waits for nothing, and this, more than the saved add, is what
 //! the article measured.
 
 use crate::{Lengths, Role, Routine, Variant, ones_complement};
@@ -10,7 +10,7 @@ use crate::{Lengths, Role, Routine, Variant, ones_complement};
 pub static VARIANT: Variant = Variant {
     name: "zero_sum_40",
     routine: Routine::Checksum(run),
-    role: Role::Seed,
+    role: Role::Historical,
     lengths: Lengths::OnlyUnseeded(40),
     summary: "three words and two in separate chains; the seed must be 0",
     provenance: "vandeven-2021, assume zero input",
@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, _len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns the 40 bytes.
     unsafe { sum(data, seed) }

@@ -1,6 +1,6 @@
 //! 32-byte vectors.
 //!
-//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and
+//! Stores are aligned, loads need not be; four loads precede their four stores. The first and
 //! the last vector are unaligned and may overlap the aligned ones between them:
 //! ```text
 //! [head, unaligned]
@@ -16,13 +16,13 @@ pub static VARIANT: Variant = Variant {
     name: "avx2",
     routine: Routine::Copy(run),
     needs: Features::AVX2,
-    summary: "32-byte loads and aligned stores, four to a loop step",
+    summary: "32-byte loads and aligned stores, four per iteration",
     provenance: "evans-2018: pairs of 32-byte moves in compilers' inlined copies",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     use core::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_store_si256, _mm256_storeu_si256};
@@ -30,7 +30,7 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
         // SAFETY: the caller owns len bytes on both sides, fewer than 32.
         return unsafe { edges::copy_below_32(dst, src, len) };
     }
-    // SAFETY: at least 32 bytes, so the head fits. The first boundary behind dst is skip <= 32 <= len bytes
+    // SAFETY: at least 32 bytes, so the head fits. The first boundary after dst is skip <= 32 <= len bytes
     // away; every vector loaded and stored has its bytes left before the end of both buffers; the tail ends
     // at the end.
     unsafe {

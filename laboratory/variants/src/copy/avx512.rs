@@ -1,6 +1,6 @@
 //! 64-byte vectors: a whole cache line in each store, never split.
 //!
-//! Stores are aligned, loads are where they must be; four loads go before their four stores. The first and
+//! Stores are aligned, loads need not be; four loads precede their four stores. The first and
 //! the last vector are unaligned and may overlap the aligned ones between them:
 //! ```text
 //! [head, unaligned]
@@ -16,13 +16,13 @@ pub static VARIANT: Variant = Variant {
     name: "avx512",
     routine: Routine::Copy(run),
     needs: Features::AVX512F,
-    summary: "64-byte loads and aligned stores, four to a loop step",
+    summary: "64-byte loads and aligned stores, four per iteration",
     provenance: "Intel's Optimization Reference Manual, on AVX-512 stores of whole lines",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "avx512f")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     use core::arch::x86_64::{__m512i, _mm512_loadu_si512, _mm512_store_si512, _mm512_storeu_si512};
@@ -30,7 +30,7 @@ unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
         // SAFETY: the caller owns len bytes on both sides, fewer than 64.
         return unsafe { edges::copy_below_64(dst, src, len) };
     }
-    // SAFETY: at least 64 bytes, so the head fits. The first boundary behind dst is skip <= 64 <= len bytes
+    // SAFETY: at least 64 bytes, so the head fits. The first boundary after dst is skip <= 64 <= len bytes
     // away; every vector loaded and stored has its bytes left before the end of both buffers; the tail ends
     // at the end.
     unsafe {

@@ -1,10 +1,10 @@
-//! Non-temporal 64-byte stores behind a block prefetch: for copies larger than the caches.
+//! Non-temporal 64-byte stores after a block prefetch, for copies larger than the caches.
 //!
-//! Blocks of 1 KiB: first the lines of the next block are requested, all at once, then this block is loaded
-//! and stored past the caches. So memory sees runs of reads and runs of writes instead of a mixture. The
-//! destination is read by nobody on the way, and the next read of it waits for memory. The bytes before the
-//! first and behind the last whole line of the destination go by ordinary moves, so that no line gets both
-//! kinds.
+//! Blocks of 1 KiB: first all lines of the next block are prefetched at once, then this block is loaded and
+//! stored, bypassing the caches. Memory therefore sees runs of reads and runs of writes instead of a mixture.
+//! The destination is not read in the process, and its next reader waits for memory. The bytes before the
+//! first and after the last whole line of the destination are copied by ordinary moves, so that no line gets
+//! both kinds of stores.
 
 use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
@@ -22,15 +22,15 @@ pub static VARIANT: Variant = Variant {
 const BLOCK_BYTES: usize = 1024;
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "avx512f")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     use core::arch::x86_64::{
         __m512i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm512_loadu_si512, _mm512_stream_si512,
     };
     let head = edges::bytes_to_boundary(dst, 64, len);
-    // SAFETY: head is less than 64 and at most len. Behind it every line of dst starts at a multiple of 64
-    // and has 64 bytes left in both buffers; fewer than 64 bytes remain. Prefetched is only what lies in src.
+    // SAFETY: head is less than 64 and at most len. After it every line of dst starts at a multiple of 64 and
+    // has 64 bytes left in both buffers; fewer than 64 bytes remain. Only addresses in src are prefetched.
     // sfence orders the stores.
     unsafe {
         edges::copy_below_64(dst, src, head);

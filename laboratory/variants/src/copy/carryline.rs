@@ -1,4 +1,4 @@
-//! The `carryline` crate's own public function, dispatch included.
+//! The public function of the `carryline` crate, including its dispatch.
 
 use crate::landing::{self, Landing};
 use crate::{Role, Routine, Variant};
@@ -17,13 +17,13 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: both are valid for `len` bytes and do not overlap, which is all that `bytes_raw` asks.
+    // SAFETY: both are valid for `len` bytes and do not overlap, as `bytes_raw` requires.
     unsafe { carryline::copy::bytes_raw(dst, src, len) }
 }
 
-/// Where a program's call lands; see [`landing`](crate::landing).
+/// The code that a call reaches; see [`landing`](crate::landing).
 fn landing() -> Landing {
     let kernel = landing::kernel(Function::Copy, carryline::internals::kernels::COPY);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Copy(code.copy)))

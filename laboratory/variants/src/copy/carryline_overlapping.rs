@@ -1,5 +1,5 @@
-//! The `carryline` crate's copy between buffers that may overlap, here between buffers that do not: what a `memmove`
-//! made of it costs.
+//! The `carryline` crate's copy between buffers that may overlap, on buffers that do not: the cost of a
+//! `memmove` built on it.
 
 use crate::landing::{self, Landing};
 use crate::{Routine, Variant};
@@ -16,13 +16,13 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: both are valid for `len` bytes, which is all that `within_raw` asks.
+    // SAFETY: both are valid for `len` bytes, as `within_raw` requires.
     unsafe { carryline::copy::within_raw(dst, src, len) }
 }
 
-/// Where a program's call lands; see [`landing`](crate::landing).
+/// The code that a call reaches; see [`landing`](crate::landing).
 fn landing() -> Landing {
     let kernel = landing::kernel(Function::Copy, carryline::internals::kernels::COPY);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Copy(code.overlapping)))

@@ -1,4 +1,5 @@
-//! The `carryline` crate's copy for callers who read the copy at once: no masked stores, as a load would wait for them.
+//! The `carryline` crate's copy for callers who read the copy immediately: without masked stores, because a
+//! load would wait for them.
 
 use crate::landing::{self, Landing};
 use crate::{Routine, Variant};
@@ -17,13 +18,13 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: both are valid for `len` bytes and do not overlap, which is all that `bytes_raw_with` asks.
+    // SAFETY: both are valid for `len` bytes and do not overlap, as `bytes_raw_with` requires.
     unsafe { carryline::copy::bytes_raw_with(dst, src, len, Next::ReadHere) }
 }
 
-/// Where a program's call lands; see [`landing`](crate::landing).
+/// The code that a call reaches; see [`landing`](crate::landing).
 fn landing() -> Landing {
     let kernel = landing::kernel(Function::Copy, carryline::internals::kernels::COPY);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Copy(code.read_here)))

@@ -1,5 +1,5 @@
-//! The `carryline` crate's copy for callers who do not need the source again: from a length on that depends on the CPU it is
-//! prefetched so that it evicts nothing else.
+//! The `carryline` crate's copy for callers who do not need the source again: above a size that depends on
+//! the CPU the source is prefetched so that it evicts nothing else.
 
 use crate::{Routine, Variant};
 use carryline::{Intent, Next};
@@ -14,9 +14,9 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     let intent = Intent::new(Next::Unknown).source_done();
-    // SAFETY: both are valid for `len` bytes and do not overlap, which is all that `bytes_raw_with` asks.
+    // SAFETY: both are valid for `len` bytes and do not overlap, as `bytes_raw_with` requires.
     unsafe { carryline::copy::bytes_raw_with(dst, src, len, intent) }
 }

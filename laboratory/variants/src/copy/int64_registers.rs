@@ -1,8 +1,9 @@
-//! 64-bit integer registers, four loads and stores to a loop step: a copy that leaves the vector registers
+//! 64-bit integer registers, four loads and stores per iteration: a copy that leaves the vector registers
 //! alone.
 //!
-//! A kernel or an interrupt handler copies so, because vector state that it does not touch need not be saved.
-//! No access may move across the compiler fences, which are not instructions, or the compiler would join the
+//! Kernels and interrupt handlers copy this way, because vector state that is not used need not be saved.
+//! Compiler fences, which emit no instruction, keep accesses from moving across them; otherwise the compiler
+//! would combine the words into vectors.
 //! words into vectors.
 
 use crate::{Routine, Variant, edges};
@@ -12,20 +13,20 @@ use core::sync::atomic::{Ordering, compiler_fence};
 pub static VARIANT: Variant = Variant {
     name: "int64_registers",
     routine: Routine::Copy(run),
-    summary: "64-bit integer registers, 32 bytes to a loop step",
+    summary: "64-bit integer registers, 32 bytes per iteration",
     provenance: "evans-2018: 48 bytes of system call arguments through integer registers",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     if len < 8 {
         // SAFETY: the caller owns len bytes on both sides, fewer than 16.
         return unsafe { edges::copy_below_16(dst, src, len) };
     }
-    // SAFETY: each step has its 32 or 8 bytes left on both sides; the last word ends where the caller's bytes
-    // end and begins inside them, because len >= 8.
+    // SAFETY: each step has 32 or 8 bytes left on both sides; the last word ends at the end of the caller's
+    // bytes and begins inside them, because len >= 8.
     unsafe {
         let mut to = dst;
         let mut from = src;

@@ -1,5 +1,6 @@
-//! The C library's `memcpy` where its threshold for `rep movsb` is out of reach: what newer versions do by themselves on many
-//! CPUs. It is that only in a process that was started so; see [`c_library`](crate::c_library).
+//! The C library's `memcpy` with its threshold for `rep movsb` out of reach, as newer versions have it by
+//! default on many CPUs. The name is valid only in a process that was started accordingly; see
+//! [`c_library`](crate::c_library).
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
@@ -19,7 +20,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     unsafe { libc::memcpy(dst.cast(), src.cast(), len) };

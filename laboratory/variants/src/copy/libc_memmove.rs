@@ -1,4 +1,4 @@
-//! The C library's `memmove`: what one pays, if anything, for a copy that would also be right with overlap.
+//! The C library's `memmove`: the cost, if any, of a copy that also supports overlap.
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides.
     unsafe { libc::memmove(dst.cast(), src.cast(), len) };

@@ -3,16 +3,16 @@
 //! # Contract
 //! `copy(dst, src, len)`, for every pair of addresses and every length, the two buffers not overlapping:
 //! - on return the `len` bytes from `dst` on are those from `src` on, which are unchanged;
-//! - no other byte is written or read, and at `len` 0 nothing is touched (the pointers may then be any address,
-//!   null included);
+//! - no other byte is written or read, and if `len` is 0, nothing is accessed (the pointers may then be any
+//!   address, null included);
 //! - the stores are ordered before the caller's later stores, as ordinary ones are: non-temporal stores are
 //!   followed by `sfence`;
-//! - the direction flag is clear on entry, as the platform's ABI has it, and on return; MXCSR, the x87 state and
-//!   the callee-saved registers are as they were.
+//! - the direction flag is clear on entry, as the platform's ABI requires, and on return; MXCSR, the x87
+//!   state and the callee-saved registers are preserved.
 //!
 //! # Safety
-//! The caller: `src` is valid for reads and `dst` for writes of `len` bytes, the two do not overlap, the variant supports
-//! `len`, and the CPU has what the variant needs.
+//! `src` is valid for reads and `dst` for writes of `len` bytes, the two do not overlap, the variant supports
+//! `len`, and the CPU has the features that the variant needs.
 //!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 

@@ -1,4 +1,4 @@
-//! One byte at a time: the frozen form that every verification compares with.
+//! One byte at a time: the form that verification compares with. It never changes.
 
 use crate::{Role, Routine, Variant};
 
@@ -13,10 +13,11 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     for i in 0..len {
-        // SAFETY: i < len, and the caller owns len bytes on both sides. Volatile, or the loop becomes a call of memcpy.
+        // SAFETY: i < len, and the caller owns len bytes on both sides. Volatile, so that the loop does not
+        // become a call of memcpy.
         unsafe { dst.add(i).write_volatile(src.add(i).read()) };
     }
 }

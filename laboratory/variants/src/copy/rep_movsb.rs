@@ -1,7 +1,7 @@
 //! One `rep movsb` for the whole buffer: the CPU's own loop.
 //!
-//! Costs some tens of cycles to start, more with a misaligned destination, and then runs at the width that
-//! the microcode likes; CPUs with ERMS promise that this is wide, those with FSRM that the start is short.
+//! It takes some tens of cycles to start, more with a misaligned destination, and then runs at a width chosen
+//! by the microcode; ERMS promises that this is wide, FSRM that the start-up is short.
 
 use crate::{Routine, Variant};
 
@@ -15,10 +15,10 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: copies exactly the len bytes that the caller owns on both sides, upwards because the ABI has DF
-    // clear.
+    // SAFETY: copies exactly the len bytes that the caller owns on both sides; upwards, because DF is clear
+    // by the ABI.
     unsafe {
         core::arch::asm!(
             "rep movsb",

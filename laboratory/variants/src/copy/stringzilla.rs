@@ -1,13 +1,13 @@
 //! The StringZilla library's `sz_copy`, through its Rust interface.
 //!
-//! It detects the CPU's features itself when the program starts. Features that are masked for this project are taken from it
-//! by [`peer::hold_to`].
+//! It detects the CPU's features itself when the program starts. [`peer::restrict_to`] removes those that are
+//! masked for this project.
 
 use crate::{Role, Routine, Variant, peer};
 use carryline::internals::cpu::Features;
 use core::ffi::c_uint;
 
-/// What each bit of StringZilla's `sz_capability_t` (types.h, 5.3) takes of the CPU, for x86.
+/// The CPU features required by each bit of StringZilla's `sz_capability_t` (types.h, 5.3), for x86.
 const CAPABILITIES: [(c_uint, Features); 3] = [
     // sz_cap_haswell_k
     (1 << 5, Features::AVX2),
@@ -22,15 +22,15 @@ unsafe extern "C" {
     fn sz_dispatch_table_update(capabilities: c_uint);
 }
 
-/// Holds StringZilla's dispatch to the features that are not masked.
+/// Restricts StringZilla's dispatch to the features that are not masked.
 ///
 /// # Safety
 /// No other thread is calling StringZilla.
-pub(crate) unsafe fn hold_to(usable: Features) {
+pub(crate) unsafe fn restrict_to(usable: Features) {
     let missing = CAPABILITIES.iter().filter(|(_, needs)| !usable.contains(*needs));
     let masked = missing.fold(0, |masked, (capability, _)| masked | capability);
-    // SAFETY: it writes StringZilla's table of functions, which nobody reads meanwhile, by contract. Of what the CPU has,
-    // some is taken away and nothing added.
+    // SAFETY: it writes StringZilla's table of functions, which by contract nobody reads meanwhile.
+    // Capabilities of the CPU are only removed, never added.
     unsafe { sz_dispatch_table_update(sz_capabilities() & !masked) };
 }
 
@@ -45,7 +45,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     let (target, source) = unsafe { (peer::bytes_mut(dst, len), peer::bytes(src, len)) };

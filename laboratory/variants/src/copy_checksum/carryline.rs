@@ -1,4 +1,4 @@
-//! The `carryline` crate's own public function, dispatch included.
+//! The public function of the `carryline` crate, including its dispatch.
 
 use crate::landing::{self, Landing};
 use crate::{Role, Routine, Variant};
@@ -17,13 +17,14 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap: all that `copy_and_sum_raw` asks.
+    // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, as `copy_and_sum_raw`
+    // requires.
     unsafe { carryline::checksum::copy_and_sum_raw(dst, src, len, seed) }
 }
 
-/// Where a program's call lands; see [`landing`](crate::landing).
+/// The code that a call reaches; see [`landing`](crate::landing).
 fn landing() -> Landing {
     let kernel = landing::kernel(Function::CopyAndSum, carryline::internals::kernels::COPY_AND_SUM);
     Landing::Routine(kernel.map_or(VARIANT.routine, Routine::CopyChecksum))

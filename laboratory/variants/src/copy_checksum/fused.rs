@@ -1,7 +1,7 @@
 //! One pass through 64-bit registers: each word is loaded once, stored, and added to one of two sums.
 //!
-//! A move leaves the carry alone, so that it fits between the adds of a chain. Steps of 64 bytes, 32 for each
-//! of the two chains; then at most one step of 32 bytes, then the bytes left.
+//! A move does not change the carry, so it fits between the adds of a chain. Steps of 64 bytes, 32 for each
+//! of the two chains; then at most one step of 32 bytes, then the remaining bytes.
 
 use crate::{Routine, Variant, edges, ones_complement};
 
@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     ..Variant::PLAIN
 };
 
-/// Copies four words and adds them onto `$sum`.
+/// Copies four words and adds them to `$sum`.
 macro_rules! copy_adc_chain {
     ($sum:ident, $dst:expr, $src:expr, $first:literal $(, $next:literal)*) => {
         core::arch::asm!(
@@ -37,15 +37,15 @@ macro_rules! copy_adc_chain {
 }
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let mut first = u64::from(seed);
     let mut second = 0_u64;
     let mut to = dst;
     let mut from = src;
     let mut left = len;
-    // SAFETY: each step has its 64 or 32 bytes left on both sides; fewer than 32 remain, and are read again
-    // only after they were copied from a source that the copy did not change.
+    // SAFETY: each step has 64 or 32 bytes left on both sides; fewer than 32 remain, and are read again after
+    // they were copied, from a source that the copy did not change.
     unsafe {
         while left >= 64 {
             copy_adc_chain!(first, to, from, 0, 8, 16, 24);

@@ -1,7 +1,7 @@
 //! One pass through 64-byte vectors: each is loaded once, stored, and summed by `vpdpwssd`.
 //!
 //! The sum is that of [`avx512_dot`]: top bits flipped, pairs of words added into 32-bit lanes, four
-//! accumulators, chunks of 1 MiB before a lane can overflow. 256 bytes to a loop step. Neither buffer is
+//! accumulators, chunks of 1 MiB before a lane can overflow. 256 bytes per iteration. Neither buffer is
 //! aligned.
 
 use crate::{Routine, Variant, checksum::avx512_dot, edges, ones_complement};
@@ -18,12 +18,12 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     let mut sum = u64::from(seed);
     let mut at = 0;
-    // SAFETY: each chunk is at most what is left, and a multiple of 64; fewer than 64 bytes remain.
+    // SAFETY: each chunk is a multiple of 64 and at most what is left; fewer than 64 bytes remain.
     unsafe {
         while len - at >= 64 {
             let bytes = (len - at).min(avx512_dot::CHUNK_BYTES) & !63;
@@ -48,7 +48,7 @@ unsafe fn copy_and_sum_chunk(dst: *mut u8, src: *const u8, bytes: usize) -> u64 
     let ones = _mm512_set1_epi16(1);
     let mut sums = [_mm512_setzero_si512(); 4];
     let mut at = 0;
-    // SAFETY: every load and store has its 64 bytes left before the end of the chunk.
+    // SAFETY: every load and store has 64 bytes left before the end of the chunk.
     unsafe {
         while bytes - at >= 256 {
             for (index, sum) in sums.iter_mut().enumerate() {

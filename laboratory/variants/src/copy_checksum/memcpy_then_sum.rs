@@ -1,5 +1,5 @@
-//! Two passes: the C library's `memcpy`, then the kernel's form of the sum over the source, by then in the
-//! cache if it fits.
+//! Two passes: the C library's `memcpy`, then the kernel's form of the sum over the source, which is then in
+//! the cache if it fits.
 
 use crate::c_library::CLibrary;
 use crate::{Role, Routine, Variant, checksum::adc_1_stream, ones_complement};
@@ -17,7 +17,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 pub(super) unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the caller owns len bytes on both sides, which do not overlap.
     unsafe {

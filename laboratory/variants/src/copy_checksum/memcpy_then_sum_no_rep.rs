@@ -1,5 +1,5 @@
-//! Two passes, where the C library's threshold for `rep movsb` is out of reach. It is that only in a process that was
-//! started so; see [`c_library`](crate::c_library).
+//! Two passes, with the C library's threshold for `rep movsb` out of reach. The name is valid only in a
+//! process that was started accordingly; see [`c_library`](crate::c_library).
 
 use super::memcpy_then_sum;
 use crate::c_library::CLibrary;

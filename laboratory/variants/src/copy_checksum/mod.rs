@@ -2,13 +2,12 @@
 //!
 //! # Contract
 //! `copy_checksum(dst, src, len, seed)` does what [`copy`](crate::copy) does with the two buffers and returns
-//! what
-//! [`checksum`](crate::checksum) returns for the source; both contracts hold. Parity is that of the message: the
-//! first word begins at `src`, whatever the addresses.
+//! what [`checksum`](crate::checksum) returns for the source; both contracts apply. Parity is that of the
+//! message: the first word begins at `src`, whatever the addresses.
 //!
 //! # Safety
-//! The caller: `src` is valid for reads of `len` initialised bytes and `dst` for writes of as many, the two do not overlap, the
-//! variant supports `len`, and the CPU has what the variant needs.
+//! `src` is valid for reads of `len` initialised bytes and `dst` for writes of as many, the two do not
+//! overlap, the variant supports `len`, and the CPU has the features that the variant needs.
 //!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 

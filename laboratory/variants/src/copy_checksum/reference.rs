@@ -1,4 +1,4 @@
-//! One byte at a time: the frozen form that every verification compares with.
+//! One byte at a time: the form that verification compares with. It never changes.
 
 use crate::{Role, Routine, Variant};
 
@@ -13,9 +13,9 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: both callees ask for no more than this family's contract gives.
+    // SAFETY: both callees require no more than this family's contract gives.
     unsafe {
         let (Routine::Copy(copy), Routine::Checksum(sum)) =
             (crate::copy::reference::VARIANT.routine, crate::checksum::reference::VARIANT.routine)

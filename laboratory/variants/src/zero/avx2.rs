@@ -15,13 +15,13 @@ pub static VARIANT: Variant = Variant {
     name: "avx2",
     routine: Routine::Zero(run),
     needs: Features::AVX2,
-    summary: "32-byte aligned stores, four to a loop step",
+    summary: "32-byte aligned stores, four per iteration",
     provenance: "Intel's Optimization Reference Manual, on memset with AVX",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m256i, _mm256_setzero_si256, _mm256_store_si256, _mm256_storeu_si256};
@@ -30,7 +30,7 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         return unsafe { edges::zero_below_32(dst, len) };
     }
     let zero = _mm256_setzero_si256();
-    // SAFETY: at least 32 bytes, so the head fits. The first boundary behind dst is at most at dst + 32,
+    // SAFETY: at least 32 bytes, so the head fits. The first boundary after dst is at most at dst + 32,
     // which is not past the end; every aligned store has its bytes left before the end; the tail ends at the
     // end.
     unsafe {

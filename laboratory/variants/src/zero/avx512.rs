@@ -15,13 +15,13 @@ pub static VARIANT: Variant = Variant {
     name: "avx512",
     routine: Routine::Zero(run),
     needs: Features::AVX512F,
-    summary: "64-byte aligned stores, four to a loop step",
+    summary: "64-byte aligned stores, four per iteration",
     provenance: "Intel's Optimization Reference Manual, on AVX-512 stores of whole lines",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "avx512f")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m512i, _mm512_setzero_si512, _mm512_store_si512, _mm512_storeu_si512};
@@ -30,7 +30,7 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         return unsafe { edges::zero_below_64(dst, len) };
     }
     let zero = _mm512_setzero_si512();
-    // SAFETY: at least 64 bytes, so the head fits. The first boundary behind dst is at most at dst + 64,
+    // SAFETY: at least 64 bytes, so the head fits. The first boundary after dst is at most at dst + 64,
     // which is not past the end; every aligned store has its bytes left before the end; the tail ends at the
     // end.
     unsafe {

@@ -1,5 +1,5 @@
-//! The C library's bzero of the time: bytes up to a word boundary, whole words, bytes behind them, by three string
-//! instructions; fewer than 16 bytes by one.
+//! The C library's bzero of 2003: bytes up to a word boundary, whole words, then the remaining bytes, by
+//! three string instructions; fewer than 16 bytes by one.
 
 use crate::{Role, Routine, Variant, edges};
 
@@ -7,19 +7,19 @@ use crate::{Role, Routine, Variant, edges};
 pub static VARIANT: Variant = Variant {
     name: "bzero_stosl",
     routine: Routine::Zero(run),
-    role: Role::Seed,
+    role: Role::Historical,
     summary: "rep stosb to a word boundary, rep stosl, rep stosb",
     provenance: "evans-2003, row zeroE (the C library's bzero by stosl)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = if len < 16 { len } else { edges::bytes_to_boundary(dst, 4, len) };
     let rest = len - head;
-    // SAFETY: head bytes, rest / 4 words, rest & 3 bytes follow each other: the caller's len bytes, upwards because
-    // the ABI has DF clear.
+    // SAFETY: head bytes, rest / 4 words and rest & 3 bytes are consecutive and together the caller's len
+    // bytes; upwards, because DF is clear by the ABI.
     unsafe {
         core::arch::asm!(
             "rep stosb",

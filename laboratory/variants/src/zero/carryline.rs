@@ -1,4 +1,4 @@
-//! The `carryline` crate's own public function, dispatch included.
+//! The public function of the `carryline` crate, including its dispatch.
 
 use crate::landing::{self, Landing};
 use crate::{Role, Routine, Variant};
@@ -17,13 +17,13 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `fill_raw` asks.
+    // SAFETY: `dst` is valid for writes of `len` bytes, as `fill_raw` requires.
     unsafe { carryline::zero::fill_raw(dst, len) }
 }
 
-/// Where a program's call lands; see [`landing`](crate::landing).
+/// The code that a call reaches; see [`landing`](crate::landing).
 fn landing() -> Landing {
     let kernel = landing::kernel(Function::Zero, carryline::internals::kernels::ZERO);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.zero)))

@@ -1,5 +1,5 @@
-//! The `carryline` crate's zeroing for callers who do not read the result soon: from a length on that depends on the CPU by
-//! non-temporal stores, with one fence at the end.
+//! The `carryline` crate's zeroing for callers who do not read the result soon: above a size that depends on
+//! the CPU it uses non-temporal stores, with one fence at the end.
 
 use crate::{Routine, Variant};
 use carryline::Next;
@@ -15,8 +15,8 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `fill_raw_with` asks.
+    // SAFETY: `dst` is valid for writes of `len` bytes, as `fill_raw_with` requires.
     unsafe { carryline::zero::fill_raw_with(dst, len, Next::NotSoon) }
 }

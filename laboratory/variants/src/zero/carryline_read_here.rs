@@ -1,5 +1,5 @@
-//! The `carryline` crate's zeroing for callers who read the bytes at once: no masked stores, as a load would wait for
-//! them.
+//! The `carryline` crate's zeroing for callers who read the bytes immediately: without masked stores, because
+//! a load would wait for them.
 
 use crate::landing::{self, Landing};
 use crate::{Routine, Variant};
@@ -18,13 +18,13 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `fill_raw_with` asks.
+    // SAFETY: `dst` is valid for writes of `len` bytes, as `fill_raw_with` requires.
     unsafe { carryline::zero::fill_raw_with(dst, len, Next::ReadHere) }
 }
 
-/// Where a program's call lands; see [`landing`](crate::landing).
+/// The code that a call reaches; see [`landing`](crate::landing).
 fn landing() -> Landing {
     let kernel = landing::kernel(Function::Zero, carryline::internals::kernels::ZERO);
     Landing::Routine(kernel.map_or(VARIANT.routine, |code| Routine::Zero(code.read_here)))

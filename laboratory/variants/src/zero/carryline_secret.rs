@@ -13,8 +13,8 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: `dst` is valid for writes of `len` bytes, which is all that `secret_raw` asks.
+    // SAFETY: `dst` is valid for writes of `len` bytes, as `secret_raw` requires.
     unsafe { carryline::zero::secret_raw(dst, len) }
 }

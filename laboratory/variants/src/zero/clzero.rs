@@ -1,9 +1,9 @@
 //! AMD's `clzero`: zeroes the cache line that holds the address in rax, without reading it.
 //!
-//! The line is as long as CPUID function 8000_0005 says in ECX bits 7..0 (the L1 data cache's line size), and
-//! that is 64 bytes on every CPU that has the instruction; the test below looks. Its stores are weakly
+//! CPUID function 8000_0005 reports the length of the line in ECX bits 7..0 (the L1 data cache's line size).
+//! It is 64 bytes on every CPU that has the instruction; the test below checks this. The stores are weakly
 //! ordered, like non-temporal ones, so `sfence` follows (AMD64 Architecture Programmer's Manual, volume 3,
-//! CLZERO). The bytes before the first and behind the last whole line are written by ordinary stores.
+//! CLZERO). The bytes before the first and after the last whole line are written by ordinary stores.
 
 use crate::{Routine, Variant, edges};
 use carryline::internals::cpu::Features;
@@ -19,10 +19,10 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = edges::bytes_to_boundary(dst, 64, len);
-    // SAFETY: head is less than 64 and at most len. Behind it every line starts at a multiple of 64 and has
+    // SAFETY: head is less than 64 and at most len. After it every line starts at a multiple of 64 and has
     // 64 bytes left, so that clzero writes nothing else; fewer than 64 bytes remain. sfence orders the
     // stores.
     unsafe {
@@ -42,7 +42,7 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_line_is_64_bytes_where_clzero_exists() {
+    fn lines_have_64_bytes_if_clzero_exists() {
         if super::VARIANT.runs_here() {
             let l1_data = core::arch::x86_64::__cpuid(0x8000_0005).ecx;
             assert_eq!(l1_data & 0xff, 64);

@@ -1,7 +1,6 @@
-//! `rep stosl` for the whole words, then `rep stosb` for what is left, even where nothing is.
+//! `rep stosl` for the whole words, then `rep stosb` for the rest, even if there is none.
 //!
-//! Two string instructions, of which the second nearly always starts for nothing; compare
-//! [`rep_stosl`](super::rep_stosl).
+//! The second string instruction nearly always has nothing to do; compare [`rep_stosl`](super::rep_stosl).
 
 use crate::{Role, Routine, Variant};
 
@@ -9,16 +8,17 @@ use crate::{Role, Routine, Variant};
 pub static VARIANT: Variant = Variant {
     name: "generic_bzero",
     routine: Routine::Zero(run),
-    role: Role::Seed,
+    role: Role::Historical,
     summary: "rep stosl, then rep stosb for the rest",
     provenance: "evans-2003, row zeroA (generic_bzero)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: len / 4 words, then len & 3 bytes behind them: the caller's, upwards because the ABI has DF clear.
+    // SAFETY: len / 4 words, then len & 3 bytes after them: the caller's, upwards, because DF is clear by the
+    // ABI.
     unsafe {
         core::arch::asm!(
             "rep stosd",

@@ -1,4 +1,4 @@
-//! Blocks of 64 bytes by sixteen 32-bit stores, then of 16 by four, then what is left.
+//! Blocks of 64 bytes by sixteen 32-bit stores, then of 16 by four, then the remaining bytes.
 //!
 //! The i486 had no fast string instructions.
 
@@ -8,14 +8,14 @@ use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 pub static VARIANT: Variant = Variant {
     name: "i486_bzero",
     routine: Routine::Zero(run),
-    role: Role::Seed,
+    role: Role::Historical,
     summary: "32-bit stores in blocks of 64, then of 16 bytes",
     provenance: "evans-2003, row zeroB (i486_bzero)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let chunks = len & !63;
     // SAFETY: the blocks of 64, then those of 16 in fewer than 64, then fewer than 16 bytes: the caller's.

@@ -1,7 +1,8 @@
-//! x87 stores of 64 bits, one to a loop step, with the x87 state saved before and restored after.
+//! x87 stores of 64 bits, one per iteration, with the x87 state saved before and restored after.
 //!
-//! A kernel must do that, for the state is its user's. It costs hundreds of cycles, which 4 KB do not repay: the slowest
-//! but one of its table. Fewer than 256 bytes go by `rep stosl`, as they did.
+//! A kernel must save the state because it belongs to the user. This costs hundreds of cycles, which 4 KB do
+//! not repay: it is the second slowest of its table. Fewer than 256 bytes use `rep stosl`, as in the
+//! original.
 
 use crate::{Role, Routine, Variant, edges};
 
@@ -9,7 +10,7 @@ use crate::{Role, Routine, Variant, edges};
 pub static VARIANT: Variant = Variant {
     name: "i586_bzero",
     routine: Routine::Zero(run),
-    role: Role::Seed,
+    role: Role::Historical,
     summary: "64-bit x87 stores between fnsave and frstor",
     provenance: "evans-2003, row zeroC (i586_bzero)",
     ..Variant::PLAIN
@@ -17,19 +18,19 @@ pub static VARIANT: Variant = Variant {
 
 const LEAST: usize = 256;
 
-/// What `fnsave` writes.
+/// The bytes that `fnsave` writes.
 #[repr(C, align(16))]
 struct State([u8; 108]);
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = if len < LEAST { len } else { edges::bytes_to_boundary(dst, 8, len) };
     let whole = (len - head) & !7;
     let mut state = State([0; 108]);
-    // SAFETY: head bytes by words and bytes, then whole words of 64 bits, then fewer than 8: the caller's, upwards
-    // because the ABI has DF clear. fnsave stores 108 bytes and leaves an empty stack with the default control word;
-    // frstor brings back what it found.
+    // SAFETY: head bytes by words and bytes, then whole words of 64 bits, then fewer than 8 bytes, all the
+    // caller's; upwards, because DF is clear by the ABI. fnsave stores 108 bytes and leaves an empty stack
+    // with the default control word; frstor restores the saved state.
     unsafe {
         core::arch::asm!(
             "rep stosd",

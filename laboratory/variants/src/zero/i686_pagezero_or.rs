@@ -1,7 +1,8 @@
-//! ORs the eight words of 32 bytes together, and writes them only if something is set; two such halves to a step.
+//! ORs the eight words of 32 bytes together, and writes them only if a bit is set; two such halves per
+//! iteration.
 //!
-//! A first half that is not zero has the second written with it, unlooked at. On memory that is zero already it only
-//! reads: that, and not the speed of its stores, is its figure in a benchmark that zeroes one buffer again and again.
+//! If the first half is nonzero, the second is written with it unchecked. On memory that is already zero it
+//! only reads, so its figure in a benchmark that zeroes one buffer repeatedly is not the speed of its stores.
 
 use crate::{Role, Routine, Variant, edges};
 
@@ -9,14 +10,14 @@ use crate::{Role, Routine, Variant, edges};
 pub static VARIANT: Variant = Variant {
     name: "i686_pagezero_or",
     routine: Routine::Zero(run),
-    role: Role::Seed,
+    role: Role::Historical,
     summary: "OR 32 bytes together, write them only if they are not zero",
     provenance: "evans-2003, row zeroD (the i686_pagezero that the patch puts in)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let whole = len & !63;
     // SAFETY: whole steps of 64 of the caller's bytes are read and written, and fewer than 64 remain.

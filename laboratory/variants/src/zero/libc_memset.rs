@@ -1,4 +1,4 @@
-//! The C library's `memset`: what a program gets without doing anything.
+//! The C library's `memset`, which programs use by default.
 
 use crate::c_library::CLibrary;
 use crate::landing::Landing;
@@ -18,7 +18,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes.
     unsafe { libc::memset(dst.cast(), 0, len) };

@@ -3,15 +3,16 @@
 //! # Contract
 //! `zero(dst, len)`, for every address and every length:
 //! - on return the `len` bytes from `dst` on are zero;
-//! - no byte outside them is written or read, and at `len` 0 nothing is touched (`dst` may then be any address,
-//!   null included);
+//! - no byte outside them is written or read, and if `len` is 0, nothing is accessed (`dst` may then be any
+//!   address, null included);
 //! - the stores are ordered before the caller's later stores, as ordinary ones are: non-temporal stores and
 //!   `clzero` are followed by `sfence`;
-//! - the direction flag is clear on entry, as the platform's ABI has it, and on return; MXCSR, the x87 state and
-//!   the callee-saved registers are as they were.
+//! - the direction flag is clear on entry, as the platform's ABI requires, and on return; MXCSR, the x87
+//!   state and the callee-saved registers are preserved.
 //!
 //! # Safety
-//! The caller: `dst` is valid for writes of `len` bytes, the variant supports `len`, and the CPU has what the variant needs.
+//! `dst` is valid for writes of `len` bytes, the variant supports `len`, and the CPU has the features that
+//! the variant needs.
 //!
 //! To add a variant: one file here with its `static VARIANT`, and its name in the list.
 

@@ -1,6 +1,6 @@
-//! One 32-bit store after the other in a plain loop: the compiled code of a time before vectors.
+//! A plain loop of 32-bit stores, as compiled before vector instructions.
 //!
-//! The stores are volatile, or the compiler would see a memset in the loop and call it.
+//! The stores are volatile so that the compiler does not replace the loop by a call of memset.
 
 use crate::{Routine, Variant, edges};
 
@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let head = edges::bytes_to_boundary(dst, 4, len);
     // SAFETY: head <= len; then the stores go to the multiples of 4 that have 4 bytes left before the end;

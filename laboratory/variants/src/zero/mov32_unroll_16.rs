@@ -1,4 +1,4 @@
-//! 4 32-bit stores to a loop step of 16 bytes.
+//! Four 32-bit stores per iteration of 16 bytes.
 
 use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 
@@ -6,14 +6,14 @@ use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 pub static VARIANT: Variant = Variant {
     name: "mov32_unroll_16",
     routine: Routine::Zero(run),
-    role: Role::Seed,
-    summary: "32-bit stores, 16 bytes to a loop step",
+    role: Role::Historical,
+    summary: "32-bit stores, 16 bytes per iteration",
     provenance: "evans-2003, row zero1 (unroll 16)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes, and whole steps of 16 of them are stored to.
     unsafe { zero_by_32_bits!(dst, len, 16, reads [], stores [0, 4, 8, 12]) }

@@ -1,7 +1,7 @@
-//! 16 32-bit stores to a loop step of 64 bytes, a word of them read first.
+//! Sixteen 32-bit stores per iteration of 64 bytes, after reading one word of them.
 //!
-//! The read brings the line into the cache before it is written, for CPUs whose stores do not. Others do so by
-//! themselves, and then it is one more thing to wait for.
+//! The read brings the line into the cache before it is written, for CPUs whose stores do not. Where stores
+//! allocate lines themselves, it is just another load to wait for.
 
 use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 
@@ -9,14 +9,14 @@ use crate::{Role, Routine, Variant, unrolled::zero_by_32_bits};
 pub static VARIANT: Variant = Variant {
     name: "mov32_unroll_64_preallocate",
     routine: Routine::Zero(run),
-    role: Role::Seed,
-    summary: "32-bit stores, 64 bytes to a loop step, the line read first",
+    role: Role::Historical,
+    summary: "32-bit stores, 64 bytes per iteration, the line read first",
     provenance: "evans-2003, row zero6 (unroll 64 preallocate)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     // SAFETY: the caller owns len writable bytes, and whole steps of 64 of them are read from and stored to.
     unsafe {

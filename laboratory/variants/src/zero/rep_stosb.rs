@@ -1,7 +1,7 @@
 //! One `rep stosb` for the whole buffer: the CPU's own loop.
 //!
-//! Costs some tens of cycles to start, then runs at the width that the microcode likes; CPUs with ERMS
-//! promise that this is wide. Not for small sizes.
+//! It takes some tens of cycles to start, then runs at a width chosen by the microcode; ERMS promises that
+//! this is wide. Not for small sizes.
 
 use crate::{Routine, Variant};
 
@@ -15,9 +15,10 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: writes al to exactly the len bytes that the caller owns, upwards because the ABI has DF clear.
+    // SAFETY: writes al to exactly the len bytes that the caller owns, upwards, because DF is clear by the
+    // ABI.
     unsafe {
         core::arch::asm!(
             "rep stosb",

@@ -1,7 +1,7 @@
 //! `rep stosl` (Intel's `stosd`): whole 32-bit words by one string instruction.
 //!
-//! Bytes behind the last whole word are covered by one more word that ends with the buffer and may overlap
-//! the words before it, instead of a second string instruction that would nearly always find nothing to do.
+//! Bytes after the last whole word are covered by one more word that ends with the buffer and may overlap the
+//! previous words, instead of a second string instruction that nearly always has nothing to do.
 
 use crate::{Routine, Variant, edges};
 
@@ -15,14 +15,14 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     if len < 4 {
         // SAFETY: the caller owns len writable bytes, fewer than 16.
         return unsafe { edges::zero_below_16(dst, len) };
     }
-    // SAFETY: the string instruction writes len / 4 words, upwards because the ABI has DF clear; the word
-    // written behind it ends where the caller's bytes end and begins inside them, because len >= 4.
+    // SAFETY: the string instruction writes len / 4 words, upwards, because DF is clear by the ABI; the word
+    // written after it ends where the caller's bytes end and begins inside them, because len >= 4.
     unsafe {
         core::arch::asm!(
             "rep stosd",

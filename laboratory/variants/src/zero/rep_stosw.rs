@@ -6,17 +6,17 @@ use crate::{Role, Routine, Variant};
 pub static VARIANT: Variant = Variant {
     name: "rep_stosw",
     routine: Routine::Zero(run),
-    role: Role::Seed,
+    role: Role::Historical,
     summary: "one rep stosw, an odd last byte separately",
     provenance: "the 16-bit form of evans-2003's rep stosl",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: len / 2 words, and the last byte where the length is odd: the caller's, upwards because the ABI has DF
-    // clear.
+    // SAFETY: len / 2 words, and the last byte if the length is odd: the caller's, upwards because the ABI
+    // has DF clear.
     unsafe {
         core::arch::asm!(
             "rep stosw",

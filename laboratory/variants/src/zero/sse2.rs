@@ -1,4 +1,4 @@
-//! 16-byte vector stores: what every x86-64 CPU has.
+//! 16-byte vector stores, which every x86-64 CPU has.
 //!
 //! The first and the last vector are unaligned and may overlap the aligned ones between them:
 //! ```text
@@ -15,13 +15,13 @@ pub static VARIANT: Variant = Variant {
     name: "sse2",
     routine: Routine::Zero(run),
     needs: Features::SSE2,
-    summary: "16-byte aligned stores, four to a loop step",
+    summary: "16-byte aligned stores, four per iteration",
     provenance: "Intel's Optimization Reference Manual, on memset with SSE",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 #[target_feature(enable = "sse2")]
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     use core::arch::x86_64::{__m128i, _mm_setzero_si128, _mm_store_si128, _mm_storeu_si128};
@@ -30,7 +30,7 @@ unsafe extern "C" fn run(dst: *mut u8, len: usize) {
         return unsafe { edges::zero_below_16(dst, len) };
     }
     let zero = _mm_setzero_si128();
-    // SAFETY: at least 16 bytes, so the head fits. The first boundary behind dst is at most at dst + 16,
+    // SAFETY: at least 16 bytes, so the head fits. The first boundary after dst is at most at dst + 16,
     // which is not past the end; every aligned store has its bytes left before the end; the tail ends at the
     // end.
     unsafe {

@@ -1,6 +1,6 @@
-//! Rust's `ptr::write_bytes`: what a Rust program gets.
+//! Rust's `ptr::write_bytes`, which Rust programs use.
 //!
-//! With a length that the compiler does not know it becomes a call of the C library's memset, so that the two
+//! With a length that the compiler does not know it becomes a call of the C library's memset, so the two
 //! should tie; a difference between them is a difference of the calls, or noise.
 
 use crate::c_library::CLibrary;
@@ -18,8 +18,8 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: the caller owns len writable bytes; a null pointer is allowed where len is 0.
+    // SAFETY: the caller owns len writable bytes; a null pointer is allowed if len is 0.
     unsafe { dst.write_bytes(0, len) };
 }

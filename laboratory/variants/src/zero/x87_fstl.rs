@@ -1,7 +1,7 @@
-//! x87 stores of a zero as 64 bits (`fst qword`), eight to a loop step.
+//! x87 stores of a zero as 64 bits (`fst qword`), eight per iteration.
 //!
-//! In 32-bit code that was the widest store without vectors. The register stack is empty before and after, as the ABI
-//! has it.
+//! In 32-bit code this was the widest store without vectors. The register stack is empty before and after, as
+//! the ABI requires.
 
 use crate::{Role, Routine, Variant, edges};
 
@@ -9,18 +9,18 @@ use crate::{Role, Routine, Variant, edges};
 pub static VARIANT: Variant = Variant {
     name: "x87_fstl",
     routine: Routine::Zero(run),
-    role: Role::Seed,
-    summary: "64-bit x87 stores, eight to a loop step",
+    role: Role::Historical,
+    summary: "64-bit x87 stores, eight per iteration",
     provenance: "evans-2003, row zero7 (fstl)",
     ..Variant::PLAIN
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
     let whole = len & !63;
-    // SAFETY: whole steps of 64 of the caller's bytes are stored to, and fewer than 64 remain. One x87 register is
-    // pushed and popped.
+    // SAFETY: whole steps of 64 of the caller's bytes are stored to, and fewer than 64 remain. One x87
+    // register is pushed and popped.
     unsafe {
         if whole > 0 {
             core::arch::asm!(

@@ -15,8 +15,8 @@ pub static VARIANT: Variant = Variant {
 };
 
 /// # Safety
-/// What [the family](super) asks of a caller.
+/// See [the family](super).
 unsafe extern "C" fn run(dst: *mut u8, len: usize) {
-    // SAFETY: the caller owns len bytes, which are initialised where a program has a secret in them.
+    // SAFETY: the caller owns len bytes, which are initialised if a program has a secret in them.
     unsafe { peer::bytes_mut(dst, len) }.zeroize();
 }

@@ -382,7 +382,7 @@ pub(crate) fn is_in_first_line(address: *const u8) -> bool {
 }
 
 /// How many bytes before each address a masked 64-byte access to its `len` bytes should begin so as not to be
-/// slow: 0, or, if one of them would reach into the next page, the number that makes it end with the data.
+/// slow: 0, or, if one of them may reach into the next page, the number that makes it end with the data.
 ///
 /// ```text
 ///          data          page end                      data       page end
@@ -393,15 +393,22 @@ pub(crate) fn is_in_first_line(address: *const u8) -> bool {
 /// 64 took the other path, which cost a fifth of the total time (Zen 5, copies of 1 to 128 bytes: 6.6 ticks
 /// with a branch, 4.9 without).
 ///
-/// Of two accesses, the one that does not reach into the next page may thereby reach into the previous one,
-/// if its data lies within 64 bytes of the start of a page. This is correct, and slow only if that page is
-/// not mapped, but it affects one pair in thousands.
+/// An address is in the last line of its page if the bits between the line and the page are all set. These
+/// bits of several addresses are combined before they are tested, which is shorter, so the result may also be
+/// nonzero if no access reaches into the next page. That is harmless: an access reaches into the previous page
+/// only from the first line of a page, where all these bits are clear, so that the other address must have
+/// them all set. Such a pair, one in thousands, is correct too, and slow only if the previous page is not
+/// mapped.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn back_from_page_end<const N: usize>(addresses: [*const u8; N], len: usize) -> usize {
-    let mut reaches = 0;
+    let mut line_in_page = 0;
     for address in addresses {
-        reaches |= address.addr() ^ address.addr().wrapping_add(63);
+        line_in_page |= address.addr();
     }
-    core::hint::select_unpredictable(reaches & 4096 != 0, 64_usize.saturating_sub(len), 0)
+    core::hint::select_unpredictable(
+        !line_in_page & (4096 - LINE_BYTES) == 0,
+        64_usize.saturating_sub(len),
+        0,
+    )
 }

@@ -17,7 +17,7 @@ use crate::profile::{Decision, SUM_PREFETCH_LEAST_BYTES};
 use crate::tuning::decided;
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_add_epi32, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_prefetch,
+    __m512i, _MM_HINT_T0, _bzhi_u64, _mm_add_epi32, _mm_cvtsi128_si32, _mm_prefetch, _mm_shuffle_epi32,
     _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32,
     _mm512_castsi512_si256, _mm512_cmple_epu8_mask, _mm512_extracti64x4_epi64, _mm512_madd_epi16,
     _mm512_maskz_loadu_epi8, _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
@@ -56,16 +56,47 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     // SAFETY: len is within the bounds that each function requires, and valid for reads by contract.
     unsafe {
         match len {
-            ..=64 if !is_in_first_line(data) => up_to_64(data, len, seed),
-            65..=256 => up_to_256(data, len, seed),
-            257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
-            1..=64 => {
+            ..=64 if is_in_first_line(data) => {
                 begin_on_a_line();
-                fold_64(u64::from(seed) + up_to_256_by_lines(data, len))
+                at_first_line(data, len, seed)
             }
-            0 => seed,
-            _ => blocks(data, len, seed),
+            ..=64 => up_to_64(data, len, seed),
+            _ => above_64(data, len, seed),
         }
+    }
+}
+
+/// The code for larger sizes, out of line, so that the code for up to 64 bytes is in one piece: each further
+/// line of code that a call touches delays it by up to a cycle.
+///
+/// # Safety
+/// The features of [`partial`]; `len > 64`; `data` is valid for reads of `len` bytes.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: len is within the bounds that each function requires, and valid for reads by contract.
+    unsafe {
+        match len {
+            ..=256 => up_to_256(data, len, seed),
+            ..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
+            _ => {
+                begin_on_a_line();
+                blocks(data, len, seed)
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The features of [`partial`]; `len <= 64`; `data` is valid for reads of `len` bytes.
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+unsafe extern "C" fn at_first_line(data: *const u8, len: usize, seed: u32) -> u32 {
+    match len {
+        0 => seed,
+        // SAFETY: there is data, and it is valid for reads by contract.
+        _ => fold_64(u64::from(seed) + unsafe { up_to_256_by_lines(data, len) }),
     }
 }
 
@@ -79,8 +110,8 @@ unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the active lanes are exactly the data: the first `len`, or the last if `back` is not 0, hence
     // 64 - len; none if `len` is 0.
     let sums = unsafe { add_words(bias(1), load_masked(data.wrapping_sub(back), mask)) };
-    // After an odd number of bytes, all words are shifted by one byte, as in `walk`.
-    fold_64(u64::from(seed) + (total(sums) << ((back & 1) * 8)))
+    // After an odd number of bytes, all words are shifted by one byte, as in `walk`. 32 words are below 2^21.
+    end_around_add(total(sums) << ((back & 1) * 8), seed)
 }
 
 /// For each lane of the second to fourth vectors of [`up_to_256`], the least value of the last even length
@@ -127,8 +158,9 @@ unsafe fn up_to_256(data: *const u8, len: usize, seed: u32) -> u32 {
         };
         let (low, high) = (add_words(bias(4), load(data)), add_words(_mm512_setzero_si512(), line(1)));
         let sums = _mm512_add_epi32(add_words(low, line(2)), add_words(high, line(3)));
-        let odd_byte = u64::from(*data.add(len - 1)) * (len & 1) as u64;
-        fold_64(u64::from(seed) + odd_byte + total(sums))
+        let odd_byte = u32::from(*data.add(len - 1)) * (len & 1) as u32;
+        // 128 words and a byte are below 2^24.
+        end_around_add(total(sums) + odd_byte, seed)
     }
 }
 
@@ -139,15 +171,22 @@ pub(super) fn bias(vectors: i32) -> __m512i {
     _mm512_set1_epi32(2 * vectors * 0x8000)
 }
 
-/// The sum of all lanes, each at least 0 and below 2^29.
+/// The sum of all lanes, which are at least 0 and together below 2^32.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(super) fn total(sums: __m512i) -> u64 {
+pub(super) fn total(sums: __m512i) -> u32 {
     let half = _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums));
     let quarter = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half));
-    // The sum of four lanes is below 2^31, of eight below 2^32: neither carries into the lane above.
-    let pair = (_mm_cvtsi128_si64(quarter) + _mm_extract_epi64::<1>(quarter)) as u64;
-    (pair & u64::from(u32::MAX)) + (pair >> 32)
+    let pair = _mm_add_epi32(quarter, _mm_shuffle_epi32::<0b11_10>(quarter));
+    _mm_cvtsi128_si32(_mm_add_epi32(pair, _mm_shuffle_epi32::<1>(pair))) as u32
+}
+
+/// Adds with end-around carry. The result is 0 only for zeros.
+#[inline(always)]
+pub(super) fn end_around_add(a: u32, b: u32) -> u32 {
+    // A sum that carries is at most 2^32 - 2.
+    let (sum, carry) = a.overflowing_add(b);
+    sum + u32::from(carry)
 }
 
 /// Data of any length, block by block.

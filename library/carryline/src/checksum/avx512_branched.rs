@@ -2,8 +2,7 @@
 //! loads instead of four, for CPUs on which two masked loads cost more than a branch that may be
 //! mispredicted.
 
-use super::avx512::{add_words, bias, load_first, partial as any_size, total};
-use super::fold_64;
+use super::avx512::{add_words, bias, end_around_add, load_first, partial as any_size, total};
 use crate::blocks::{is_mask_slow, load};
 
 /// Selects the code by length.
@@ -18,7 +17,7 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         match len {
             65..=128 if !is_mask_slow(data.wrapping_add(64)) => {
                 let sums = add_words(add_words(bias(2), load(data)), load_first(data.add(64), len - 64));
-                fold_64(u64::from(seed) + total(sums))
+                end_around_add(total(sums), seed)
             }
             _ => any_size(data, len, seed),
         }

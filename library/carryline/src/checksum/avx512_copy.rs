@@ -2,7 +2,7 @@
 //!
 //! [`avx512`]: super::avx512
 
-use super::avx512::{FEW_LINES, add_words, bias, load_masked, total, unbiased, words};
+use super::avx512::{FEW_LINES, add_words, bias, end_around_add, load_masked, total, unbiased, words};
 use super::fold_64;
 use crate::blocks::{
     back_from_page_end, begin_on_a_line, bytes_to_next_multiple, is_in_first_line, load, store,
@@ -55,7 +55,7 @@ unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
         bytes
     };
     // After an odd number of bytes, all words are shifted by one byte, as in `walk` of `avx512`.
-    fold_64(u64::from(seed) + (total(add_words(bias(1), bytes)) << ((back & 1) * 8)))
+    end_around_add(total(add_words(bias(1), bytes)) << ((back & 1) * 8), seed)
 }
 
 /// The fallback for the start of the address space, without masked moves.

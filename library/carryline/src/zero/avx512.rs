@@ -25,12 +25,12 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
-            ..=256 if is_in_first_line(dst) => {
+            ..=255 if is_in_first_line(dst) => {
                 begin_on_a_line();
                 without_masks(dst, len);
             }
-            ..=256 => four_masked(dst, len),
-            257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
+            ..=255 => four_masked(dst, len),
+            256..=512 => zero_head_tail::<__m512i, 4>(dst, len),
             513..LOOPS_BELOW_BYTES => lines(dst, len),
             _ => large_by_size(dst, len),
         }
@@ -56,7 +56,7 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     }
 }
 
-/// Up to 256 bytes without a branch on the length, because a mispredicted one costs more than the stores:
+/// Up to 255 bytes without a branch on the length, because a mispredicted one costs more than the stores:
 /// four stores at equal distances, all with the same mask. From 64 bytes on, the mask is full and the stores
 /// overlap as needed; below, all four are the same store.
 ///
@@ -66,7 +66,7 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
 /// ```
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 256`; otherwise as
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 255`; otherwise as
 /// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
@@ -74,7 +74,8 @@ unsafe fn four_masked(dst: *mut u8, len: usize) {
     let zero = _mm512_setzero_si512();
     let last = len.saturating_sub(64);
     let back = back_from_page_end([dst], len);
-    let mask = _bzhi_u64(u64::MAX, (len - last) as u32).wrapping_shl(back as u32);
+    // `bzhi` looks at eight bits of the length.
+    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
     let dst = dst.wrapping_sub(back);
     // A third of `last`, rounded such that no gap of more than 64 bytes remains after two steps.
     let step = last * 43 / 128;

@@ -1,8 +1,8 @@
-//! The scoreboard of `carryline critical`: every cell predicted and measured, from the tables and after calibration, with
-//! llvm-mca beside it where it is installed.
+//! The accuracy of `carryline critical`: every cell predicted and measured, from the tables and after
+//! calibration, compared with llvm-mca if it is installed.
 //!
-//! [`measure`] runs the command and makes [`Scores`], which are kept in `docs/critical`, one file a machine; [`page`] is the
-//! document made from these files alone.
+//! [`measure`] runs the command and produces [`Scores`], which are stored in `docs/critical`, one file per
+//! machine; [`page`] generates the document from these files alone.
 
 pub mod page;
 mod summary;
@@ -19,10 +19,10 @@ use std::process::{Command, Stdio};
 pub const CELLS: [(&str, usize); 5] =
     [("checksum", 40), ("checksum", 576), ("checksum", 1500), ("zero", 4096), ("copy", 4096)];
 
-/// Time for the measurement of a family at a size.
+/// The time for measuring a family at a size.
 const BUDGET: &str = "25s";
 
-/// What predicted and measured cycles are of.
+/// The predicted and measured cycles of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// The family.
@@ -31,23 +31,23 @@ pub struct Score {
     pub variant: String,
     /// Bytes of a call.
     pub size: usize,
-    /// What bounds such calls, as predicted.
+    /// What bounds such calls, by the prediction.
     pub kind: CallBound,
-    /// Core cycles of a call, measured, gross.
+    /// The measured core cycles of a call, gross.
     pub measured: f64,
-    /// Of the null call in the same rounds.
+    /// The cycles of the null call in the same rounds.
     pub null_call: f64,
-    /// No call takes less, by the tables.
+    /// The lower bound, by the tables.
     pub bound: Option<f64>,
-    /// Simulated with the tables.
+    /// The simulated cycles with the tables.
     pub predicted: Option<f64>,
-    /// Simulated with latencies measured on the machine.
+    /// The simulated cycles with latencies measured on the machine.
     pub calibrated: Option<f64>,
-    /// What llvm-mca says.
+    /// The cycles by llvm-mca.
     pub llvm_mca: Option<f64>,
-    /// What binds by the simulation.
+    /// The bottleneck, by the simulation.
     pub binds: Option<String>,
-    /// Instructions of the call whose time is not modelled, so that nothing is predicted.
+    /// Instructions of the call that are not modelled; if there are any, nothing is predicted.
     pub not_modelled: Vec<String>,
 }
 
@@ -55,9 +55,9 @@ pub struct Score {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallBound {
-    /// Each call waits for the one before, and that takes longest.
+    /// Each call waits for the previous one, and this latency dominates.
     ChainedLatency,
-    /// Each call waits for the one before, but its own work takes longer.
+    /// Each call waits for the previous one, but its own work takes longer.
     ChainedThroughput,
     /// No call waits.
     Independent,
@@ -68,7 +68,7 @@ impl CallBound {
     pub const ALL: [CallBound; 3] =
         [CallBound::ChainedLatency, CallBound::ChainedThroughput, CallBound::Independent];
 
-    /// In words.
+    /// The kind in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -80,13 +80,14 @@ impl CallBound {
 }
 
 impl Score {
-    /// True for routines whose times the front end and the scheduler of the tables were fitted to. The others judge the fit.
+    /// Whether the front end and the scheduler of the tables were fitted to this routine. The other routines
+    /// validate the fit.
     #[must_use]
     pub fn is_of_the_fit(&self) -> bool {
         self.variant.bytes().map(u32::from).sum::<u32>() % 2 == 0
     }
 
-    /// Takes the predictions from an answer of the command.
+    /// Takes the predictions from an output of the command.
     fn predict(&mut self, one: &Value) {
         let dependence = if self.kind == CallBound::Independent { "independent" } else { "chained" };
         let list = one["not_modelled"].as_array().into_iter().flatten();
@@ -99,21 +100,21 @@ impl Score {
     }
 }
 
-/// Of a machine.
+/// The scores of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
     /// The machine, in words.
     pub machine: String,
-    /// The table that was used.
+    /// The latency table.
     pub table: String,
-    /// The model that llvm-mca was asked for, and its version.
+    /// The CPU model given to llvm-mca, and its version.
     pub llvm_mca: Option<String>,
     /// The cells.
     pub cells: Vec<Score>,
 }
 
 impl Scores {
-    /// Takes over the cells that were not measured anew from the same machine's scores among those of all.
+    /// Adds the cells of the same machine's scores in `all` that were not measured again.
     pub fn keep_others(&mut self, all: Vec<Scores>) {
         let known = all.into_iter().filter(|scores| scores.table == self.table);
         let others: Vec<Score> = known.flat_map(|scores| scores.cells).collect();
@@ -122,7 +123,7 @@ impl Scores {
         let kept: Vec<Score> = others.into_iter().filter(|old| !is_new(old)).collect();
         self.cells.extend(kept);
         let place = |cell: &Score| CELLS.iter().position(|known| *known == (cell.family.as_str(), cell.size));
-        // Stable: the order within a family and size stays.
+        // The sort is stable, so the order within a family and size is kept.
         self.cells.sort_by_key(place);
     }
 }
@@ -130,7 +131,7 @@ impl Scores {
 /// The families and sizes of words such as `checksum:40`; all for none.
 ///
 /// # Errors
-/// A word that names none of [`CELLS`].
+/// If a word names none of [`CELLS`].
 pub fn cells(only: &[String]) -> anyhow::Result<Vec<(&'static str, usize)>> {
     let word = |(family, size): &(&str, usize)| format!("{family}:{size}");
     let find = |wanted: &String| {
@@ -147,7 +148,7 @@ pub fn cells(only: &[String]) -> anyhow::Result<Vec<(&'static str, usize)>> {
 /// Predicts and measures the routines of these families and sizes with a build of the command.
 ///
 /// # Errors
-/// A command that cannot be started, fails, or prints something else.
+/// If the command cannot be started, fails, or prints anything but JSON.
 pub fn measure(program: &Path, machine: String, cells: &[(&'static str, usize)]) -> anyhow::Result<Scores> {
     let mut scores = Scores { machine, table: String::new(), llvm_mca: None, cells: Vec::new() };
     for (at, (family, size)) in cells.iter().copied().enumerate() {
@@ -171,8 +172,8 @@ pub fn measure(program: &Path, machine: String, cells: &[(&'static str, usize)])
     Ok(scores)
 }
 
-/// Predicts every cell anew with a build of the command and keeps what was measured: for changes of the predictions alone. What
-/// was calibrated is measured too, and is left out.
+/// Updates the predictions of every cell with a build of the command and keeps the measurements, for changes
+/// of the predictions only. Calibrated predictions depend on measurements, and are removed.
 ///
 /// # Errors
 /// As [`measure`].
@@ -201,7 +202,7 @@ pub fn predict_again(program: &Path, scores: &mut Scores) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The routines of a family that run here at that size and are right.
+/// The routines of a family that run here at that size and are not known to be wrong.
 fn names(program: &Path, family: &str, size: usize) -> anyhow::Result<Vec<String>> {
     let listed = json(program, &["list", "--family", family, "--format", "json"])?;
     let all = listed["variants"].as_array().context("'list' printed no list")?;
@@ -209,7 +210,7 @@ fn names(program: &Path, family: &str, size: usize) -> anyhow::Result<Vec<String
         let name = variant["name"].as_str().unwrap_or_default();
         variant["runs_here"] == true
             && variant["known_bad"] == false
-            // What is made for one size says so in its name.
+            // The name of a routine for one size ends with it.
             && (size == 40 || !name.ends_with("_40"))
     };
     let named = all.iter().filter(is_wanted).filter_map(|variant| variant["name"].as_str());
@@ -221,14 +222,14 @@ fn json(program: &Path, words: &[&str]) -> anyhow::Result<Value> {
         .args(words)
         .stderr(Stdio::inherit())
         .output()
-        .with_context(|| format!("{}: cannot be started", program.display()))?;
+        .with_context(|| format!("cannot start {}", program.display()))?;
     if !output.status.success() {
         bail!("carryline {} failed: {}", words.first().unwrap_or(&""), output.status);
     }
     serde_json::from_slice(&output.stdout).context("the command printed no JSON")
 }
 
-/// The routines of an answer: a list, or the only one.
+/// The routines of an output, which is a list or a single one.
 fn routines(answer: &Value) -> Vec<&Value> {
     answer["variants"].as_array().map_or_else(|| vec![answer], |list| list.iter().collect())
 }
@@ -268,7 +269,7 @@ fn add(scores: &mut Scores, measured: &Value, calibrated: &Value) {
     }
 }
 
-/// What bounds the calls, by the bounds alone: the path through the argument that chains them, or the work of a call.
+/// The kind of calls, by the bounds: the path through the argument that chains them, or the work of a call.
 fn kind(one: &Value, dependence: &str) -> CallBound {
     if dependence == "independent" {
         return CallBound::Independent;
@@ -280,10 +281,10 @@ fn kind(one: &Value, dependence: &str) -> CallBound {
     }
 }
 
-/// Writes the scores of a machine into the folder; the file.
+/// Writes the scores of a machine into the folder; returns the path of the file.
 ///
 /// # Errors
-/// What the file system refuses.
+/// If the file system refuses.
 pub fn write(scores: &Scores, folder: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let path = folder.join(format!("{}.json", scores.table));
@@ -292,10 +293,10 @@ pub fn write(scores: &Scores, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// The scores of every machine in the folder, by the names of their files.
+/// The scores of every machine in the folder, in the order of file names.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// If a file cannot be read.
 pub fn read_all(folder: &Path) -> anyhow::Result<Vec<Scores>> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .with_context(|| folder.display().to_string())?
@@ -310,10 +311,10 @@ pub fn read_all(folder: &Path) -> anyhow::Result<Vec<Scores>> {
     files.iter().map(read).collect()
 }
 
-/// Builds the command unless one is given.
+/// The given command, or a fresh build.
 ///
 /// # Errors
-/// A build that fails.
+/// If the build fails.
 pub fn program(given: Option<&Path>, workspace: &Path) -> anyhow::Result<PathBuf> {
     match given {
         Some(path) => path.canonicalize().with_context(|| path.display().to_string()),
@@ -327,7 +328,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn cells_are_named_by_family_and_size_and_what_is_not_measured_anew_stays() {
+    fn cells_are_selected_by_name_and_others_are_kept() {
         assert_eq!(cells(&[]).expect("all"), CELLS);
         assert_eq!(cells(&["zero:4096".to_owned()]).expect("one"), [("zero", 4096)]);
         let error = cells(&["zero:40".to_owned()]).expect_err("no such").to_string();
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_becomes_two_cells_of_their_kinds() {
+    fn an_output_becomes_two_cells() {
         let one = json!({
             "family": "checksum", "variant": "dr1", "size": 576, "microarchitecture": "zen5",
             "call": { "throughput": { "cycles": 36.0 } },

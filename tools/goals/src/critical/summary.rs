@@ -1,23 +1,23 @@
-//! Errors of many cells in three figures, and whether they reach the goals.
+//! Summary of the errors of many cells, and the goals for it.
 
 use super::{CallBound, Score};
 use carryline_statistics::median;
 
-/// Errors of the cells for which something is predicted.
+/// The errors of the cells that have a prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many.
+    /// The number of cells.
     pub cells: usize,
-    /// The median of their absolute errors, as shares of what was measured.
+    /// The median absolute error, relative to the measurement.
     pub median: f64,
-    /// The share of them within 10 %.
+    /// The fraction of cells within 10 %.
     pub within_10: f64,
-    /// Within 20 %.
+    /// The fraction of cells within 20 %.
     pub within_20: f64,
 }
 
 impl Summary {
-    /// Of these cells, by what one column predicts; `None` where it predicts none.
+    /// The summary of these cells for one source of predictions; `None` if it predicts none.
     pub fn of<'a>(
         cells: impl Iterator<Item = &'a Score>,
         column: impl Fn(&Score) -> Option<f64>,
@@ -30,12 +30,12 @@ impl Summary {
     }
 }
 
-/// How far a prediction is from the measurement, as a share of it.
+/// The error of a prediction, relative to the measurement.
 pub fn error(predicted: f64, cell: &Score) -> Option<f64> {
     (cell.measured > 0.0).then(|| predicted / cell.measured - 1.0)
 }
 
-/// The largest median error that is wanted, and the share that shall be within 20 %.
+/// The maximum median error, and the minimum fraction within 20 %.
 pub const fn goal(kind: CallBound) -> (f64, Option<f64>) {
     match kind {
         CallBound::ChainedLatency => (0.01, None),
@@ -44,10 +44,10 @@ pub const fn goal(kind: CallBound) -> (f64, Option<f64>) {
     }
 }
 
-/// How far a bound may lie above the measurement.
+/// The fraction by which a bound may exceed the measurement.
 pub const ABOVE: f64 = 0.02;
 
-/// Cells whose bound lies further above what was measured.
+/// Cells whose bound exceeds the measurement by more.
 pub fn exceeded(cells: &[Score]) -> Vec<&Score> {
     let is_above = |cell: &&Score| cell.bound.is_some_and(|bound| bound > cell.measured * (1.0 + ABOVE));
     cells.iter().filter(is_above).collect()
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_shares_of_the_measurement() {
+    fn errors_are_relative_to_the_measurement() {
         let cells = [cell(100.0, 105.0), cell(100.0, 85.0), cell(100.0, 50.0)];
         let found = Summary::of(cells.iter(), |cell| cell.predicted).expect("cells");
         assert_eq!(found.cells, 3);

@@ -10,12 +10,12 @@ const SUMS: &str = "sums: 1.4 times the best peer at 20 to 64 bytes, 1.9 at 1500
 const SHARES: &str = "sums: 0.60 of the load limit at 4096 bytes, 0.70 at 9000, 0.95 in L2";
 const FLEET: &str = "fleet distributions, sizes that no predictor can learn, offsets from the whole page: 1.2 times libc \
      in the mean, no set below";
-const LEARNT: &str = "fleet distributions, 4096 sizes again and again: memcpy and memmove 1.1 times libc in the mean, no \
+const LEARNT: &str = "fleet distributions, 4096 sizes repeated: memcpy and memmove 1.1 times libc in the mean, no \
      set below; memset not below 0.98";
 const COPIES: &str =
     "copy and sum: at 1500 bytes within 1.15 times memcpy alone, at 9000 and at random offsets faster";
 
-/// How many times the best peer: name, sizes, at random offsets, ratio.
+/// Goals relative to the best peer: name, sizes, whether at random offsets, ratio.
 const PEERS: [(&str, &str, bool, f64); 10] = [
     ("20", "20", false, 1.4),
     ("40", "40", false, 1.4),
@@ -53,7 +53,7 @@ pub fn goals() -> Vec<Goal> {
         ("copy-1500-random", "1500", Offsets::Random, 1.0),
         ("copy-9000-random", "9000", Offsets::Random, 1.0),
     ] {
-        let cells = Cells::hot(CopyChecksum, [size]).at(offsets).beside([Copy]);
+        let cells = Cells::hot(CopyChecksum, [size]).at(offsets).with([Copy]);
         goals.push(sum(id, cells, alone, want, COPIES));
     }
     for sets in &fleet::ALL {

@@ -1,28 +1,29 @@
 //! Goals of the checksum library in the AVX-512 tier.
 //!
-//! The fastest peer known, VPP's checksum for AVX-512, is C code that no package registry has. What it does is known
-//! from measurements beside the kernel's own form, which stands in every run of ours: a goal `...-kernel` asks for the
-//! same lead over that form. The kernel of those measurements summed two chains (`adc_2_streams`; 52 ticks at 1500
-//! bytes), so that form decides; the ratio to the classic one (`adc_1_stream`) is shown beside it.
+//! The fastest known peer, VPP's checksum for AVX-512, is C code that is in no package registry. Its speed is
+//! known from measurements together with the kernel's own form, which is part of all our runs: a goal
+//! `...-kernel` requires the same lead over that form. The kernel of those measurements summed two chains
+//! (`adc_2_streams`; 52 ticks at 1500 bytes), so that form decides; the ratio to the classic one
+//! (`adc_1_stream`) is also shown.
 
 use crate::goal::{Against, Cells, Goal, Part};
 use carryline_conditions::Offsets;
 use carryline_variants::Family::{Checksum, Copy, CopyChecksum};
 
 const BY_CALL: &str =
-    "up to 64 bytes through a call: the null call and 0.3 ticks; at 20 and 40 no slower than any peer";
+    "up to 64 bytes through a call: the null call plus 0.3 ticks; at 20 and 40 no slower than any peer";
 const BY_SIZE: &str = "64 to 256 bytes: 1.2 times the best peer; 576: 1.3; 1500: 1.9; 4096 and 9000: 1.9";
-const KERNEL: &str = "the lead over the kernel's form that beating VPP's AVX-512 form by as much takes";
+const KERNEL: &str = "the lead over the kernel's form that corresponds to this lead over VPP's AVX-512 form";
 const RANDOM: &str = "1500 bytes at random offsets: 1.7 times the best peer; elsewhere no slower";
 const MIXED: &str = "random sizes 1..64, 1..256, 1..1500: 1.2, 1.8, 1.5 times the best peer";
 const LEVELS: &str = "32 KiB in L1: 0.90 of the load limit; L2, L3 and memory: 0.95";
 const COPIES: &str =
     "copy and sum: twice memcpy followed by the best sum, and within 1.25 times memcpy alone";
 
-/// What a copy with its sum is held against, where all variants would take too long.
+/// The variants measured with a copy and its sum if all would take too long.
 const PAIR: [&str; 4] = ["carryline", "memcpy_then_sum", "libc_memcpy", "libc_memcpy_no_rep"];
 
-/// How many times the best peer, by size: aligned, and at random offsets.
+/// Required ratios to the best peer by size: aligned, and at random offsets.
 const PEERS: [(&str, f64, f64); 9] = [
     ("20", 1.0, 1.0),
     ("40", 1.0, 1.0),
@@ -35,7 +36,7 @@ const PEERS: [(&str, f64, f64); 9] = [
     ("9000", 1.9, 1.0),
 ];
 
-/// The kernel's form and the goal, in ticks of the same run, by size.
+/// The ticks of the kernel's form and of the goal in the same run, by size.
 const KERNELS: [(&str, f64, f64); 7] = [
     ("64", 6.4, 4.1),
     ("128", 6.5, 4.7),
@@ -53,7 +54,7 @@ const MIXES: [(&str, &str, f64, f64, f64); 3] = [
     ("1-1500", "1..1500", 1.5, 63.0, 22.0),
 ];
 
-/// By cache level: a size it holds, and the share of the load limit.
+/// For each cache level, a size that it holds, and the share of the load limit.
 const SHARES: [(&str, &str, f64); 4] =
     [("l1", "32K", 0.90), ("l2", "256K", 0.95), ("l3", "8M", 0.95), ("memory", "128M", 0.95)];
 
@@ -61,7 +62,7 @@ fn goal(id: String, cells: Cells, against: Against, want: f64, source: &'static 
     Goal::new(id, Part::Checksum, cells, against, want, source)
 }
 
-/// Against the kernel's form: `ticks` of it, `aim` of ours.
+/// A goal against the kernel's form: `ticks` of that form, `aim` of ours.
 fn kernel(id: String, cells: Cells, ticks: f64, aim: f64) -> Goal {
     let want = (ticks / aim * 100.0).round() / 100.0;
     goal(id, cells, Against::Variant("adc_2_streams"), want, KERNEL).also("adc_1_stream")
@@ -122,12 +123,12 @@ pub fn goals() -> Vec<Goal> {
     let large = Cells::hot(Checksum, ["32K", "256K"]).random();
     goals.push(goal("checksum-large-random".to_owned(), large, Against::BestPeer, 1.0, RANDOM));
     for (ending, offsets) in [("random", Offsets::Random), ("alias", Offsets::Alias)] {
-        let cells = Cells::hot(CopyChecksum, ["1500", "9000"]).at(offsets).beside([Copy]).only(&PAIR);
+        let cells = Cells::hot(CopyChecksum, ["1500", "9000"]).at(offsets).with([Copy]).only(&PAIR);
         let alone = Against::Elsewhere(Copy, "libc_memcpy");
         goals.push(goal(format!("checksum-copy-{ending}-memcpy"), cells, alone, 1.0 / 1.25, COPIES));
     }
     for size in ["1500", "9000"] {
-        let cells = Cells::hot(CopyChecksum, [size]).beside([Copy, Checksum]);
+        let cells = Cells::hot(CopyChecksum, [size]).with([Copy, Checksum]);
         let two = goal(format!("checksum-copy-{size}"), cells.clone(), Against::TwoPasses, 2.0, COPIES);
         goals.push(two.also("memcpy_then_sum"));
         let alone = Against::Elsewhere(Copy, "libc_memcpy");

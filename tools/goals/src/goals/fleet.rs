@@ -1,19 +1,19 @@
-//! The size distributions of a fleet, which goals of several tiers are about.
+//! The size distributions of a fleet, used by goals of several tiers.
 
 use crate::goal::Cells;
 use carryline_conditions::fleet;
 use carryline_variants::Family::{self, Copy, Zero};
 
-/// What bears an overlap, as memmove does.
+/// Our variant that allows overlap, like memmove.
 const OVERLAPPING: &str = "carryline_overlapping";
 
-/// The sets of one function of the C library.
+/// The size distributions of one function of the C library.
 pub struct Sets {
     /// The function.
     pub function: &'static str,
-    /// Our routine for it.
+    /// Our variant.
     pub ours: &'static str,
-    /// The C library's.
+    /// The C library's variant.
     pub libc: &'static str,
     family: Family,
 }
@@ -32,7 +32,7 @@ impl Sets {
         self.cells("")
     }
 
-    /// 4096 sizes again and again, at random offsets.
+    /// 4096 sizes repeated in order, at random offsets.
     #[must_use]
     pub fn learnt(&self) -> Cells {
         self.cells("/period:4096")

@@ -7,19 +7,18 @@ use carryline_variants::Family::{Copy, Zero};
 
 const FLEET: &str = "fleet distributions, sizes that no predictor can learn: memcpy and memmove 2.4 times libc in the \
      geometric mean, memset 1.4 times, no single set below";
-const LEARNT: &str =
-    "fleet distributions, 4096 sizes again and again: 1.05 times libc in the mean, no set below";
+const LEARNT: &str = "fleet distributions, 4096 sizes repeated: 1.05 times libc in the mean, no set below";
 const STORES: &str = "hot, 2 to 20 KB: 0.95 of the store limit";
 const LARGE: &str = "copies of 32 to 512 KB no slower than libc; of 1 to 8 MB 1.1 times as fast";
 const COLD: &str = "cold, the data not needed soon: zeroing of 4 KB and more twice libc, copies of 64 MB and more 1.3 \
      times, never slower; non-temporal stores at 0.95 of their limit";
 const LATER: &str =
-    "zero now, read later (4 MB and more between): 1.3 times libc in total; read at once: no slower";
+    "zero now, read later (4 MB and more between): 1.3 times libc in total; read immediately: no slower";
 const ELSEWHERE: &str = "at offsets from the whole page and at near-aliases no slower than libc, above 1 KiB";
-const LOADED: &str = "a copy whose result is loaded at once costs at most 1.15 times libc's";
+const LOADED: &str = "a copy whose result is loaded immediately costs at most 1.15 times libc's";
 const EDGE: &str = "a call ending at an unmapped page costs at most 5 ticks more than elsewhere";
 
-/// The lead in the mean that is wanted of each function's sets.
+/// The required mean ratio over each function's distributions.
 const FLEETS: [f64; 3] = [2.4, 2.4, 1.4];
 
 /// The variant with the data declared not needed soon.
@@ -28,8 +27,8 @@ const NOT_SOON: &str = "carryline_not_soon";
 /// The variant with the data declared read immediately.
 const READ_HERE: &str = "carryline_read_here";
 
-/// How many MiB lie between zeroing and reading, and what a caller says then: as long as a last level may hold the bytes,
-/// "not soon" is not true.
+/// How many MiB are accessed between zeroing and reading, and the intent that a caller declares: as long as a
+/// last level may hold the bytes, "not soon" is not true.
 const LATER_READS: [(&str, u64, &str); 3] = [
     ("zero-read-later-4m", 4, "carryline"),
     ("zero-read-later-16m", 16, "carryline"),

@@ -1,21 +1,22 @@
-//! What holds in every tier: no size from 0 to 4096 at which a peer is much faster.
+//! Goals of every tier: no size from 0 to 4096 at which a peer is much faster.
 
 use crate::goal::{Against, Cells, Goal, Part};
 use carryline_variants::Family::{self, Checksum, Copy, Zero};
 
-/// The sentence that the goals come from.
+/// The sentence that the goals are taken from.
 pub const SOURCE: &str =
     "no size from 0 to 4096 more than 5 % behind the best peer, at fixed and at random offsets";
 
-/// What is measured of each family: ours, and peers that are the fastest at some size. All of them would take too long.
+/// The variants measured for each family: ours, and the peers that are the fastest at some size. All variants
+/// would take too long.
 const VARIANTS: [(Family, &[&str]); 3] = [
     (Zero, &["carryline", "libc_memset", "libc_memset_no_rep", "write_bytes"]),
     (Copy, &["carryline", "libc_memcpy", "libc_memcpy_no_rep", "stringzilla"]),
     (Checksum, &["carryline", "adc_1_stream", "adc_2_streams", "etherparse", "s2n_quic"]),
 ];
 
-/// Sizes from 0 to 4096: every one up to 40, then those around multiples of powers of two, where ladders have steps,
-/// and some between.
+/// Sizes from 0 to 4096: all up to 40, then those around multiples of powers of two, where size ladders have
+/// steps, and some in between.
 fn sizes() -> Vec<String> {
     let mut sizes: Vec<u32> = (0..=40).collect();
     for step in [48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024, 1536, 2048, 3072, 4096] {

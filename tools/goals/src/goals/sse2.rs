@@ -1,4 +1,4 @@
-//! Goals of the SSE2 tier, which few machines are of: no loss, and sums no slower than the kernel's form.
+//! Goals of the SSE2 tier, to which few machines belong: no loss, and sums no slower than the kernel's form.
 
 use crate::goal::{Against, Cells, Goal, Part};
 use carryline_variants::Family::Checksum;

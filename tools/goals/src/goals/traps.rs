@@ -1,5 +1,5 @@
-//! What holds in every tier: no size and no pair of offsets at which a call falls into a trap, such as a string
-//! instruction between buffers that lie nearly a multiple of a page apart.
+//! Goals of every tier: no size and no pair of offsets at which a call is much slower than usual, such as a
+//! string instruction between buffers whose distance is close to a multiple of a page.
 
 use crate::goal::{Against, Cells, Goal, Part};
 use crate::tier::Tier;
@@ -9,7 +9,7 @@ use carryline_variants::Family::{self, Copy, Zero};
 const SOURCE: &str = "no offset pair and no size up to 128 MiB at which a call takes more than 1.05 times the best of the \
      plain loop and libc";
 
-/// Sizes on both sides of every threshold that a library is likely to have.
+/// Sizes on both sides of every likely threshold of a library.
 const SIZES: [&str; 7] = ["1500", "4K", "16K", "64K", "512K", "8M", "128M"];
 
 /// The plain loop and the C library's routine, as installed and with its `rep` thresholds raised.
@@ -31,7 +31,7 @@ pub fn goals(tier: Tier) -> Vec<Goal> {
     let mut goals = Vec::new();
     for family in [Copy, Zero] {
         for (ending, offsets) in offsets {
-            // One buffer has nothing to be near to.
+            // Near-aliases need two buffers.
             if family == Zero && offsets == Offsets::Alias {
                 continue;
             }

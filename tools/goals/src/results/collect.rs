@@ -1,8 +1,6 @@
-//! From stored samples and judged goals to the results of a machine.
+//! Collects the results of a machine from stored samples and evaluated goals.
 
-use super::{
-    CellResult, Count, Floor, GoalOutcome, GoalResult, Interval, Limit, OpponentKind, Order, Results, VERSION,
-};
+use super::{CellResult, Count, Floor, GoalResult, Interval, Limit, OpponentKind, Order, Results, VERSION};
 use crate::goal::{Against, Over};
 use crate::goals::sizes;
 use crate::judge::{CellFinding, Finding, GoalVerdict};
@@ -14,7 +12,7 @@ use carryline_statistics::Ratio;
 use std::collections::BTreeMap;
 
 impl Results {
-    /// What a group of stored runs says of the goals.
+    /// The results of a group of stored runs.
     #[must_use]
     pub fn of(group: &Group, findings: &[Finding]) -> Results {
         let stored = &group.stored;
@@ -41,13 +39,13 @@ impl Results {
     }
 }
 
-/// Four digits are more than any figure deserves, and keep the files small.
+/// Rounds to four significant digits, which suffice for every figure and keep the files small.
 pub(super) fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
     let digits = 3 - value.abs().log10().floor() as i32;
-    // Divided, not multiplied: 0.1 has no exact inverse, and its digits would show.
+    // Divides instead of multiplying, because 0.1 has no exact representation and its digits would show.
     if digits >= 0 {
         let scale = 10_f64.powi(digits);
         (value * scale).round() / scale
@@ -77,7 +75,7 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
     let clock = here.clock.hz.map_or("unknown".to_owned(), |hz| format!("TSC {:.3} GHz", hz as f64 / 1e9));
     [
         ("CPU", machine::words(cpu)),
-        ("caches", if caches.is_empty() { "not told".to_owned() } else { caches.join(", ") }),
+        ("caches", if caches.is_empty() { "not reported".to_owned() } else { caches.join(", ") }),
         ("clock", format!("{clock}{}", cycle.unwrap_or_default())),
         ("kernel", here.system.kernel.clone()),
         ("C library", format!("{}{}", here.system.libc, tunables.unwrap_or_default())),
@@ -87,7 +85,7 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
     .into()
 }
 
-/// Which C library the ratios are to.
+/// A note on the C library that ratios refer to.
 fn notes(stored: &Stored) -> Vec<String> {
     let mut names =
         stored.situations.iter().flat_map(|situation| &situation.gathered.situation.subjects).peekable();
@@ -116,7 +114,7 @@ fn differences(stored: &Stored) -> Vec<String> {
     lines
 }
 
-/// The limits of all runs together: what one run reached, the machine allows.
+/// The limits over all runs: the maximum that any run reached.
 fn limits(stored: &Stored) -> Vec<Limit> {
     let mut best: BTreeMap<Level, [f64; 3]> = BTreeMap::new();
     for limit in stored.runs.iter().flat_map(|run| &run.limits) {
@@ -166,6 +164,7 @@ fn goal(finding: &Finding) -> GoalResult {
     let (sizes, shown) = table::shown(finding);
     let first = finding.cells.first();
     let opponent = shown.or(first);
+    let count = |wanted| finding.cells.iter().filter(|cell| order(&cell.ratio, cell.floor) == wanted).count();
     let best = finding.cells.last().filter(|_| finding.cells.len() > WORST);
     GoalResult {
         id: goal.id.clone(),
@@ -178,16 +177,14 @@ fn goal(finding: &Finding) -> GoalResult {
         sizes,
         want: rounded(goal.want),
         outcome: match &finding.verdict {
-            GoalVerdict::Reached => GoalOutcome::Reached,
-            GoalVerdict::Tie => GoalOutcome::Tie,
             GoalVerdict::Missed { by, at_most } => {
-                GoalOutcome::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
+                GoalVerdict::Missed { by: rounded(*by), at_most: at_most.map(rounded) }
             }
-            GoalVerdict::NotThere(why) => GoalOutcome::NotMeasured(why.clone()),
+            other => other.clone(),
         },
         ours: shown.map(|cell| rounded(cell.ours.median)),
         opponent: opponent.map(|cell| cell.opponent.clone()),
-        // A mean has no ticks.
+        // A mean has no opponent ticks.
         opponent_ticks: shown.filter(|_| goal.over == Over::Worst).map(|cell| rounded(cell.opponent_ticks)),
         ratio: finding.ratio.as_ref().map(interval),
         also: first.and_then(|cell| cell.also.as_ref()).map(|(name, ratio)| (name.clone(), interval(ratio))),
@@ -195,16 +192,8 @@ fn goal(finding: &Finding) -> GoalResult {
         best: best.map(cell),
         count: Count {
             cells: finding.cells.len(),
-            faster: finding
-                .cells
-                .iter()
-                .filter(|cell| order(&cell.ratio, cell.floor) == Order::Faster)
-                .count(),
-            slower: finding
-                .cells
-                .iter()
-                .filter(|cell| order(&cell.ratio, cell.floor) == Order::Slower)
-                .count(),
+            faster: count(Order::Faster),
+            slower: count(Order::Slower),
             below: finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).count(),
         },
         measured: None,
@@ -222,12 +211,14 @@ fn cell(finding: &CellFinding) -> CellResult {
     }
 }
 
-/// Which is faster, where a ratio is the opponent's time over ours.
+/// The order of our time and the opponent's, from the opponent's time over ours.
 pub(super) fn order(ratio: &Ratio, floor: f64) -> Order {
-    match () {
-        () if ratio.high < 1.0 && 1.0 - ratio.median > floor => Order::Slower,
-        () if ratio.low > 1.0 && ratio.median - 1.0 > floor => Order::Faster,
-        () => Order::Tie,
+    if ratio.high < 1.0 && 1.0 - ratio.median > floor {
+        Order::Slower
+    } else if ratio.low > 1.0 && ratio.median - 1.0 > floor {
+        Order::Faster
+    } else {
+        Order::Tie
     }
 }
 
@@ -236,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_four_digits() {
+    fn figures_have_four_significant_digits() {
         let values = [0.0, 1.23456, 0.98765, 12.3456, 1234.56, 8_222_890.4, 0.012345].map(rounded);
         assert_eq!(values, [0.0, 1.235, 0.9877, 12.35, 1235.0, 8_222_890.0, 0.01235]);
         assert_eq!(rounded(f64::NAN), 0.0);

@@ -1,6 +1,6 @@
-//! Libraries outside of the collection, measured beside it as plug-ins: how ours compares with each.
+//! Comparison with libraries outside the collection, measured as plug-ins.
 //!
-//! No goal depends on them, so that goals mean the same where somebody has them and where nobody has.
+//! No goal depends on them, so that goals mean the same on machines with and without them.
 
 use super::collect::{interval, order, rounded};
 use super::{Interval, Order};
@@ -13,29 +13,29 @@ use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a drop-in user calls.
+/// Our variant in these comparisons.
 const OURS: &str = "carryline";
-/// How the names of a fleet's size mixes begin.
+/// The prefix of a fleet's size distributions.
 const FLEET: &str = "fleet:";
 
-/// A routine of another library against ours, over all cells in which both were measured.
+/// A routine of another library compared with ours, over all cells in which both were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OtherLibrary {
-    /// Its name, without what marks a plug-in.
+    /// Its name, without the prefix of plug-ins.
     pub name: String,
-    /// The job.
+    /// Its family.
     pub family: Family,
     /// Cells in which both have figures.
     pub cells: usize,
-    /// Of these, where ours is significantly faster.
+    /// Cells in which ours is significantly faster.
     pub faster: usize,
-    /// Where ours is significantly slower.
+    /// Cells in which ours is significantly slower.
     pub slower: usize,
-    /// The cells with the lowest ratios, its time over ours.
+    /// The cells with the lowest ratios of its time over ours.
     pub worst: Vec<CellRatio>,
-    /// The geometric mean of its time over ours on a fleet's size mixes, drawn anew for each batch, at random offsets, hot and
-    /// independent.
+    /// The geometric mean of its time over ours on a fleet's size distributions, drawn again for each batch,
+    /// at random offsets, hot and independent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fleet: Option<Interval>,
 }
@@ -52,10 +52,10 @@ pub struct CellRatio {
     pub order: Order,
 }
 
-/// How many cells are listed, the worst first.
+/// The number of cells listed, the worst first.
 const LISTED: usize = 5;
 
-/// The plug-ins of what is stored.
+/// The comparisons with all plug-ins in the stored runs.
 pub(super) fn others(stored: &Stored) -> Vec<OtherLibrary> {
     let mut found: BTreeMap<(String, Family), Vec<(&StoredSituation, Ratio)>> = BTreeMap::new();
     for situation in &stored.situations {
@@ -97,7 +97,7 @@ fn library(name: String, family: Family, mut cells: Vec<(&StoredSituation, Ratio
     }
 }
 
-/// True for sizes of a fleet that no predictor can learn, under the condition of the goals for them.
+/// Whether the sizes are a fleet's, in unpredictable order, under the condition of the goals for them.
 fn is_fleet(condition: &Condition) -> bool {
     let label = &condition.sizes.label;
     let plain = Condition { sizes: condition.sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };

@@ -1,4 +1,4 @@
-//! Every situation, all variants: one table for each family and condition, sizes across.
+//! Tables of all variants: one for each family and condition, with the sizes as columns.
 
 use super::Table;
 use crate::goal::{is_ours, is_peer};
@@ -7,12 +7,12 @@ use crate::table::ticks;
 use carryline_conditions::sizes::Sizes;
 use carryline_results::Status;
 
-/// Maximum sizes in one table: more are a sweep, whose worst sizes are shown elsewhere.
+/// The maximum number of sizes in a table; more are a sweep, whose worst sizes are shown elsewhere.
 const MOST_SIZES: usize = 30;
-/// Sizes across at most; a table with more is transposed, to stay readable.
+/// The maximum number of sizes as columns; a table with more is transposed.
 const MOST_ACROSS: usize = 10;
 
-/// The tables of all that is stored, by title.
+/// The tables of all stored situations, sorted by title.
 pub(super) fn all_variants(stored: &Stored) -> Vec<Table> {
     let mut groups: Vec<(String, Vec<&StoredSituation>)> = Vec::new();
     for situation in &stored.situations {
@@ -71,7 +71,7 @@ fn table(title: String, members: &[&StoredSituation]) -> Table {
         () if is_peer(family, name) => format!("_{name}_"),
         () => name.to_owned(),
     };
-    // First column, then a column for each situation: turned at the end, if need be.
+    // The names, then a column for each situation; transposed at the end if necessary.
     let mut grid: Vec<Vec<String>> = vec![
         std::iter::once("variant".to_owned())
             .chain(members.iter().map(|m| m.gathered.situation.condition.sizes.label.clone()))

@@ -1,11 +1,11 @@
-//! JSON with readable, comparable lines: short values are on one line.
+//! JSON with readable lines that compare well: short values are on one line.
 
 use serde_json::Value;
 
-/// The longest line that is not broken up.
+/// The longest line that is not broken.
 const WIDE: usize = 140;
 
-/// The value with its line break.
+/// The formatted value, with a newline at the end.
 pub fn pretty(value: &Value) -> String {
     let mut out = String::new();
     write(&mut out, value, 0, 0);
@@ -13,7 +13,7 @@ pub fn pretty(value: &Value) -> String {
     out
 }
 
-/// Appends a value that begins after `column` characters of its line, `depth` levels deep.
+/// Appends a value that begins at `column` of its line, `depth` levels deep.
 fn write(out: &mut String, value: &Value, column: usize, depth: usize) {
     let compact = compact(value);
     let count = match value {
@@ -46,7 +46,7 @@ fn write(out: &mut String, value: &Value, column: usize, depth: usize) {
     out.push(close);
 }
 
-/// The value in one line, with a space after commas and colons.
+/// The value on one line, with a space after commas and colons.
 fn compact(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
@@ -66,7 +66,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_short_stands_in_one_line_and_reads_back() {
+    fn short_values_are_on_one_line_and_parse_back() {
         let long = "x".repeat(WIDE);
         let value = json!({"b": [1, 2.5, null], "a": {"c": "d\"e"}, "e": [], "f": [[long], [1]]});
         let text = pretty(&value);

@@ -1,4 +1,4 @@
-//! The command line: what it refuses, and the plan of a run.
+//! The command line: refused arguments, and the plan of a run.
 
 use std::process::{Command, Output};
 
@@ -7,14 +7,14 @@ fn benchmarks(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
+fn invalid_arguments_exit_with_2_and_name_the_fault() {
     for (arguments, words) in [
         (&["run", "--only", "chekcsum"][..], "'chekcsum'; did you mean 'checksum'"),
         (&["show", "--only", "checksum-1501"], "'checksum-1501'"),
         (&["run", "--budget", "soon"], "60s or 5m"),
         (&["run", "--budget", "0"], "between a second and a day"),
-        (&["show", "--tier", "avx3"], "'avx3' is not a tier; known are avx512, avx2, sse2"),
-        (&["write", "--out", "x"], "needs an ending"),
+        (&["show", "--tier", "avx3"], "'avx3' is not a tier (known: avx512, avx2, sse2)"),
+        (&["write", "--out", "x"], "needs an extension"),
         (&["run", "--tier", "sse2", "--only", "checksum-latency-40"], "no such goal in sse2"),
         (&["measure"], "measure"),
     ] {
@@ -27,7 +27,7 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
 }
 
 #[test]
-fn what_is_not_there_ends_with_1_and_is_named() {
+fn missing_files_exit_with_1_and_are_named() {
     for arguments in [
         &["show", "--db", "/nonexistent/x.sqlite"][..],
         &["write", "--db", "/nonexistent/x.sqlite"],
@@ -41,14 +41,14 @@ fn what_is_not_there_ends_with_1_and_is_named() {
 }
 
 #[test]
-fn a_plan_is_commands_that_share_the_budget() {
+fn a_plan_lists_commands_that_share_the_budget() {
     let asked =
         ["run", "--tier", "sse2", "--only", "checksum-kernel", "--budget", "20s", "--plan", "--db", "x"];
     let output = benchmarks(&asked);
     let plan = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && plan.lines().count() == 2, "{plan}");
     for line in plan.lines() {
-        // A machine that is of that tier masks nothing.
+        // A machine of that tier masks nothing.
         let settings = "CARRYLINE_MASK=avx2 GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX_Fast_Unaligned_Load ";
         let line = line.strip_prefix(settings).unwrap_or(line);
         assert!(line.starts_with("carryline measure --family checksum --sizes 20,40,"), "{line}");

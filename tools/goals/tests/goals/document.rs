@@ -103,9 +103,9 @@ fn each_goal_gets_the_verdict_that_its_figures_deserve() {
     assert!(missed(&verdicts[2], 0.38, 0.41), "6 is 39 % more than 4.3: {:?}", verdicts[2]);
     assert_eq!(verdicts[3], GoalVerdict::Reached);
     assert!(missed(&verdicts[4], 0.2, 0.24), "the worst decides: {:?}", verdicts[4]);
-    assert_eq!(verdicts[5], GoalVerdict::NotThere("checksum 9000 is not measured".to_owned()));
+    assert_eq!(verdicts[5], GoalVerdict::NotMeasured("checksum 9000 is not measured".to_owned()));
     assert!(matches!(verdicts[6], GoalVerdict::Reached), "40.96 / 42 is 0.975: {:?}", verdicts[6]);
-    assert_eq!(verdicts[7], GoalVerdict::NotThere("carryline_not_soon is not there".to_owned()));
+    assert_eq!(verdicts[7], GoalVerdict::NotMeasured("carryline_not_soon is not there".to_owned()));
 }
 
 #[test]

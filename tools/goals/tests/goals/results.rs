@@ -3,8 +3,8 @@
 use crate::support::{environment, gathered, limit};
 use carryline_goals::document::document;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
-use carryline_goals::judge::judge;
-use carryline_goals::results::{GoalOutcome, Results, read_all, write};
+use carryline_goals::judge::{GoalVerdict, judge};
+use carryline_goals::results::{Results, read_all, write};
 use carryline_goals::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
 use carryline_goals::tier::Tier;
 use carryline_results::cells::summarise;
@@ -66,8 +66,8 @@ fn what_was_not_measured_again_is_kept_with_its_day() {
     write(machine("a", "2026-02-02", &["8K"], 16.0), folder.path()).expect("written");
     let all = read_all(folder.path()).expect("a machine");
     let [old, new] = &all[0].goals[..] else { panic!("two goals: {:?}", all[0].goals) };
-    assert_eq!((&old.outcome, old.measured.as_deref()), (&GoalOutcome::Reached, Some("2026-01-01")));
-    assert!(matches!(new.outcome, GoalOutcome::Missed { .. }) && new.measured.is_none(), "{new:?}");
+    assert_eq!((&old.outcome, old.measured.as_deref()), (&GoalVerdict::Reached, Some("2026-01-01")));
+    assert!(matches!(new.outcome, GoalVerdict::Missed { .. }) && new.measured.is_none(), "{new:?}");
     assert_eq!(all[0].measured, "2026-02-02");
     assert!(document(&all).contains("reached (2026-01-01)"));
 }

@@ -70,7 +70,7 @@ fn zeros(ours: f64, theirs: f64) -> Gathered {
 fn ratio(goal: Goal, stored: &Stored) -> Result<f64, String> {
     let Finding { ratio, verdict, .. } = judge(&[goal], stored).remove(0);
     match verdict {
-        GoalVerdict::NotThere(why) => Err(why),
+        GoalVerdict::NotMeasured(why) => Err(why),
         _ => Ok((ratio.expect("a figure").median * 100.0).round() / 100.0),
     }
 }
@@ -124,7 +124,7 @@ fn the_latest_finished_run_of_the_same_matrix_counts() {
     assert_eq!(ratio(goal(cells.clone(), memset), &stored), Ok(3.0));
     let some = cells.clone().only(&["carryline", "libc_memset"]);
     assert_eq!(ratio(goal(some, memset), &stored), Ok(4.0));
-    let beside = cells.clone().beside([Family::Copy]);
+    let beside = cells.clone().with([Family::Copy]);
     assert!(ratio(goal(beside, memset), &stored).is_err(), "never measured beside copies");
     assert!(ratio(goal(cells.random(), memset), &stored).is_err());
 }
@@ -162,7 +162,7 @@ fn times_of_other_families_are_added_up() {
     ];
     keep(&mut store, "measure --family copy_checksum,copy,checksum", &all, false);
     let stored = only_group(&path);
-    let cells = Cells::hot(Family::CopyChecksum, ["1500"]).beside([Family::Copy, Family::Checksum]);
+    let cells = Cells::hot(Family::CopyChecksum, ["1500"]).with([Family::Copy, Family::Checksum]);
     assert_eq!(ratio(goal(cells.clone(), Against::TwoPasses), &stored), Ok(1.5), "(18 + 12) / 20");
     assert_eq!(ratio(goal(cells, Against::Elsewhere(Family::Copy, "libc_memcpy")), &stored), Ok(0.9));
 }
@@ -210,7 +210,7 @@ fn the_c_library_stands_for_the_faster_of_its_rows() {
     let stored = only_group(&path);
     let of = |family: Family| {
         let others = Family::ALL.into_iter().filter(|other| *other != family);
-        Cells::hot(family, ["4K"]).beside(others)
+        Cells::hot(family, ["4K"]).with(others)
     };
     let against = |family, against| ratio(goal(of(family), against), &stored);
     assert_eq!(against(Family::Copy, Against::Variant("libc_memcpy")), Ok(1.5));

@@ -1,21 +1,21 @@
-//! Which crates, which of their functions, and what stands there instead. One entry for a crate.
+//! The crates, their functions to edit, and the new bodies. One entry per crate.
 
 /// A crate whose sum can be replaced by ours.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Adopted {
     pub(super) name: &'static str,
     pub(super) edits: &'static [Edit],
-    /// For `cargo test`.
+    /// Additional arguments of `cargo test`.
     pub(super) test_arguments: &'static [&'static str],
     /// The crate's public checksum of `data: &[u8]`, as a `u64`.
     pub(super) call: &'static str,
 }
 
-/// A function that gets another body.
+/// A function whose body is replaced.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Edit {
     pub(super) file: &'static str,
-    /// What is before its brace, as far back as it takes to be there once.
+    /// The text before its opening brace, long enough to be unique.
     pub(super) function: &'static str,
     pub(super) body: &'static str,
 }
@@ -23,13 +23,13 @@ pub(super) struct Edit {
 impl Edit {
     /// The function's name.
     pub(super) fn name(&self) -> &'static str {
-        let behind = self.function.split_once("fn ").map_or(self.function, |(_, name)| name);
-        behind.split('(').next().unwrap_or(behind)
+        let signature = self.function.split_once("fn ").map_or(self.function, |(_, name)| name);
+        signature.split('(').next().unwrap_or(signature)
     }
 }
 
 pub(super) const ALL: [Adopted; 3] = [
-    // A number, folded and not complemented.
+    // The sum as a number, folded and not complemented.
     Adopted {
         name: "smoltcp",
         edits: &[Edit {
@@ -40,8 +40,8 @@ pub(super) const ALL: [Adopted; 3] = [
         test_arguments: &[],
         call: "u64::from(smoltcp::wire::checksum::data(data))",
     },
-    // As loaded, not folded. Its helper `u64_16bit_word::add_slice` keeps its body: two unit tests hold the 64 bits that it has
-    // before they are folded, which are an accident of how it sums.
+    // The sum as loaded, not folded. The helper `u64_16bit_word::add_slice` keeps its body, because two unit
+    // tests compare its 64 bits before folding, which depend on how it sums.
     Adopted {
         name: "etherparse",
         edits: &[Edit {
@@ -53,7 +53,7 @@ pub(super) const ALL: [Adopted; 3] = [
         test_arguments: &[],
         call: "u64::from(etherparse::checksum::Sum16BitWords::new().add_slice(data).ones_complement())",
     },
-    // A number, not folded. The word of the checksum field is left out.
+    // The sum as a number, not folded. The word of the checksum field is skipped.
     Adopted {
         name: "pnet_packet",
         edits: &[Edit {
@@ -61,8 +61,8 @@ pub(super) const ALL: [Adopted; 3] = [
             function: "fn sum_be_words(data: &[u8], skipword: usize) -> u32",
             body: "let field = skipword.saturating_mul(2).min(data.len());
             let (before, rest) = data.split_at(field);
-            let behind = rest.get(2..).unwrap_or_default();
-            let sum = carryline::checksum::Sum::new().add(before).add(behind);
+            let after = rest.get(2..).unwrap_or_default();
+            let sum = carryline::checksum::Sum::new().add(before).add(after);
             u32::from(u16::from_be_bytes(sum.offload_seed()))",
         }],
         test_arguments: &[],

@@ -1,13 +1,13 @@
-//! Replaces the body of a function in a source of Rust.
+//! Replaces the body of a function in Rust source text.
 
-/// The text with another body for the function that `signature` begins; the signature must be there once.
+/// The text with another body for the function that starts with `signature`, which must occur exactly once.
 ///
 /// # Errors
-/// What is wrong, for a message.
+/// The reason, for a message.
 pub(super) fn with_body(text: &str, signature: &str, body: &str) -> Result<String, String> {
     let mut places = text.match_indices(signature);
     let (Some((at, _)), None) = (places.next(), places.next()) else {
-        return Err(format!("`{signature}` is not there exactly once: the crate has changed"));
+        return Err(format!("`{signature}` does not occur exactly once: the crate has changed"));
     };
     let open = text[at..].find('{').map(|open| at + open);
     let block = open.and_then(|open| Some((open, open + block_bytes(&text[open..])?)));
@@ -15,7 +15,8 @@ pub(super) fn with_body(text: &str, signature: &str, body: &str) -> Result<Strin
     Ok(format!("{}{{\n{body}\n}}{}", &text[..open], &text[end..]))
 }
 
-/// How many bytes the block has that the text begins with. Braces in comments, strings and characters are no braces.
+/// The length in bytes of the block at the start of the text. Braces in comments, strings and characters are
+/// ignored.
 fn block_bytes(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0_usize, 0);
@@ -36,7 +37,7 @@ fn block_bytes(text: &str) -> Option<usize> {
             _ if rest.starts_with("//") => rest.find('\n')?,
             _ if rest.starts_with("/*") => rest.find("*/")? + 2,
             b'"' => 1 + quoted_bytes(&bytes[at + 1..], b'"')?,
-            // A character that is a brace or a quote; a lifetime has no second quote.
+            // A character literal, which may be a brace or a quote; a lifetime has no second quote.
             b'\'' if bytes.get(at + 2) == Some(&b'\'') => 3,
             _ => rest.chars().next().map_or(1, char::len_utf8),
         };
@@ -44,7 +45,7 @@ fn block_bytes(text: &str) -> Option<usize> {
     None
 }
 
-/// How many bytes there are up to the quote that ends a string, and with it.
+/// The number of bytes up to and including the quote that ends a string.
 fn quoted_bytes(bytes: &[u8], quote: u8) -> Option<usize> {
     let mut escaped = false;
     let end = bytes.iter().position(|&byte| {
@@ -60,14 +61,14 @@ mod tests {
     use super::with_body;
 
     #[test]
-    fn a_body_ends_at_its_own_brace() {
+    fn bodies_end_at_their_own_brace() {
         let text = "fn f(x: &'a str) -> u32 {\n    // }\n    if x == \"}\\\"\" { g('}') } else { /* } */ 1 }\n}\nfn h() {}\n";
         let edited = with_body(text, "fn f(", "2").expect("it is there");
         assert_eq!(edited, "fn f(x: &'a str) -> u32 {\n2\n}\nfn h() {}\n");
     }
 
     #[test]
-    fn a_function_that_is_not_there_exactly_once_is_an_error() {
+    fn missing_and_ambiguous_functions_are_errors() {
         for text in ["fn g() {}", "fn f() {} fn f() {}", "fn f() { {"] {
             assert!(with_body(text, "fn f(", "2").is_err(), "{text}");
         }

@@ -1,10 +1,10 @@
-//! A crate's own tests, each by its name.
+//! Runs a crate's own tests and records the result of each.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::process::Command;
 
-/// How the tests of a crate ended. A name is that of the program and the test's own.
+/// The results of a crate's tests. A name consists of the program and the test's own name.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Tests {
     pub(super) passed: BTreeSet<String>,
@@ -12,10 +12,10 @@ pub(super) struct Tests {
     pub(super) ignored: BTreeSet<String>,
 }
 
-/// Runs the tests of the library, those beside it, and those in its documentation.
+/// Runs the unit, integration and documentation tests.
 ///
 /// # Errors
-/// Cargo cannot be started, or the tests cannot be built: then there are none.
+/// If cargo cannot be started, or the tests cannot be built.
 pub(super) fn run(cargo: impl Fn() -> Command, more: &[&str]) -> io::Result<Tests> {
     let mut tests = Tests::default();
     for (program, which) in [("tests", &["--lib", "--tests"][..]), ("documentation", &["--doc"])] {
@@ -38,14 +38,15 @@ pub(super) fn run(cargo: impl Fn() -> Command, more: &[&str]) -> io::Result<Test
 const PRETTY: [&str; 3] = ["--", "--format", "pretty"];
 
 impl Tests {
-    /// Reads what test programs print.
+    /// Parses the output of test programs.
     fn read(&mut self, program: &str, text: &str) {
         for line in text.lines() {
             let Some((name, result)) = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "))
             else {
                 continue;
             };
-            // One that should panic says so behind its name. What a documentation's test is behind may move.
+            // Strips the marker of tests that should panic, and the line numbers of documentation tests,
+            // which may change.
             let name = name.strip_suffix(" - should panic").unwrap_or(name);
             let name = name.split(" (line ").next().unwrap_or(name);
             let into = match result.split([',', ' ']).next() {
@@ -53,7 +54,7 @@ impl Tests {
                 Some("ignored") => &mut self.ignored,
                 _ => &mut self.failed,
             };
-            // Two of a name, as in two examples for one function.
+            // Two tests may have the same name, such as two examples of one function.
             let base = format!("{program}: {name}");
             let numbered = (2..).map(|number| format!("{base} ({number})"));
             let free = std::iter::once(base.clone()).chain(numbered).find(|name| !into.contains(name));
@@ -67,7 +68,7 @@ mod tests {
     use super::Tests;
 
     #[test]
-    fn every_test_is_counted_by_its_name() {
+    fn tests_are_recorded_by_name() {
         let mut tests = Tests::default();
         let said = "\nrunning 3 tests\ntest a::b ... ok\ntest a::c - should panic ... ok\ntest a::d ... FAILED\ntest e ... ignored, deep\n\
                     test src/lib.rs - f (line 7) ... ok\ntest src/lib.rs - f (line 9) ... ok\n\

@@ -1,4 +1,5 @@
-//! The files that packages are: tar, gzip, and the `ar` of Debian's. The same input makes the same bytes.
+//! Archive formats of packages: tar, gzip, and the `ar` of Debian packages. The same input gives the same
+//! bytes.
 
 use flate2::{Compression, GzBuilder};
 use std::fs;
@@ -7,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
-/// Everything below a folder as a tar file, by name, owned by root.
+/// Everything below a folder as a tar file, sorted by name, owned by root.
 pub(crate) fn tarball(folder: &Path, seconds: u64) -> io::Result<Vec<u8>> {
     let mut archive = Builder::new(Vec::new());
     for path in below(folder)? {
@@ -40,7 +41,7 @@ pub(crate) fn tarball(folder: &Path, seconds: u64) -> io::Result<Vec<u8>> {
     archive.into_inner()
 }
 
-/// Everything below a folder, folders before what is in them, sorted by name.
+/// Everything below a folder, sorted by name, with folders before their contents.
 pub(crate) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut here: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
@@ -56,14 +57,14 @@ pub(crate) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Compressed as far as gzip can, without name and time.
+/// Compresses with gzip at the highest level, without name and time.
 pub(crate) fn gzip(content: &[u8]) -> io::Result<Vec<u8>> {
     let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
     packed.write_all(content)?;
     packed.finish()
 }
 
-/// A file of `ar`, in the form that dpkg wants.
+/// An `ar` file in the format of dpkg.
 pub(crate) fn ar(members: &[(&str, &[u8])], seconds: u64) -> Vec<u8> {
     let mut file = b"!<arch>\n".to_vec();
     for (name, content) in members {
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn archives_hold_what_was_there_and_depend_on_nothing_else() {
+    fn archives_depend_only_on_their_contents() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::create_dir(folder.path().join("bin")).expect("a folder");
         fs::write(folder.path().join("bin/program"), "odd").expect("a file");
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_ar_begin_at_even_places() {
+    fn ar_members_begin_at_even_offsets() {
         let file = ar(&[("a", b"odd"), ("b", b"even")], 0);
         assert_eq!(file.len(), 8 + 60 + 4 + 60 + 4);
         assert_eq!(&file[8 + 60 + 4..][..2], b"b ");

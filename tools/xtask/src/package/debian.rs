@@ -11,21 +11,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A version of the packaging, behind the upstream version.
+/// The Debian revision, after the upstream version.
 const REVISION: u32 = 1;
 
 /// A binary package.
 struct Package {
     name: &'static str,
     section: &'static str,
-    /// Whether packages of several architectures can be installed at once.
+    /// Whether packages of several architectures can be installed together.
     is_multi_arch: bool,
     summary: &'static str,
     /// Lines of the description, without the leading blank.
     description: &'static str,
-    /// Which of the installed files it has, from the folder that stands for `/usr`.
+    /// Whether it contains an installed file, given by its path below `/usr`.
     has: fn(&Path, &str) -> bool,
-    /// The packages of the workspace that it is made of.
+    /// The workspace packages linked into it.
     linked: &'static [&'static str],
 }
 
@@ -51,7 +51,7 @@ serves the memory functions of unmodified programs.",
         description: "Zeroing, copying and Internet checksums (RFC 1071) with kernels for SSE2,
 AVX2 and AVX-512 that are chosen for the CPU at run time.
 .
-This package has the shared library.",
+This package contains the shared library.",
         has: |path, libraries| path == Path::new(libraries).join(SONAME),
         linked: &["carryline-capi"],
     },
@@ -63,7 +63,7 @@ This package has the shared library.",
         description: "Zeroing, copying and Internet checksums (RFC 1071) with kernels for SSE2,
 AVX2 and AVX-512 that are chosen for the CPU at run time.
 .
-This package has the header, the static library, and the pkg-config file.",
+This package contains the header, the static library, and the pkg-config file.",
         has: |path, libraries| {
             path.starts_with("include")
                 || path.starts_with(libraries) && path != Path::new(libraries).join(SONAME)
@@ -72,7 +72,7 @@ This package has the header, the static library, and the pkg-config file.",
     },
 ];
 
-/// Writes the packages into a folder: their files.
+/// Writes the packages into a folder; returns their files.
 pub(crate) fn packages(
     built: &Built,
     workspace: &Path,
@@ -86,7 +86,7 @@ pub(crate) fn packages(
     let usr = Layout { root: stage.path().join("all"), prefix: "/usr".to_owned(), libraries };
     lay_out_command(built, &usr)?;
     lay_out_library(&built.shared, &built.archive, &usr)?;
-    // Debian's place for what maintainers add.
+    // Debian's folder for completions from packages.
     let zsh = usr.root.join("share/zsh");
     let vendor = zsh.join("vendor-completions");
     fs::rename(zsh.join("site-functions"), &vendor).map_err(|error| naming(&vendor, &error))?;
@@ -138,11 +138,11 @@ fn take(from: &Path, to: &Path) -> io::Result<()> {
     put(to, &read(from)?, if is_program { 0o755 } else { 0o644 })
 }
 
-/// What every package has in `/usr/share/doc`.
+/// Writes the package's files in `/usr/share/doc`.
 fn document(package: &Package, workspace: &Path, root: &Path, seconds: u64) -> io::Result<()> {
     let documents = root.join("usr/share/doc").join(package.name);
     let changes = format!(
-        "carryline ({VERSION}-{REVISION}) unstable; urgency=medium\n\n  * Packaged by cargo xtask package; what changed is in \
+        "carryline ({VERSION}-{REVISION}) unstable; urgency=medium\n\n  * Packaged by cargo xtask package; the changes are in \
          changelog.gz.\n\n -- {}  {}\n",
         maintainer(workspace),
         rfc_2822(seconds)
@@ -166,7 +166,7 @@ fn document(package: &Package, workspace: &Path, root: &Path, seconds: u64) -> i
     Ok(())
 }
 
-/// The files that tell dpkg what the package is.
+/// Writes the control files for dpkg.
 fn control_files(
     package: &Package,
     workspace: &Path,
@@ -177,7 +177,7 @@ fn control_files(
     let (mut sums, mut kibibytes) = (String::new(), 0);
     for file in below(root)? {
         let kind = fs::symlink_metadata(&file)?;
-        // As dpkg counts: files in whole units, everything else as one.
+        // Like dpkg: files count in whole units, everything else as one.
         kibibytes += if kind.is_file() { kind.len().div_ceil(1024) } else { 1 };
         if kind.is_file() {
             let inside = file.strip_prefix(root).unwrap_or(&file).display();
@@ -208,7 +208,7 @@ fn control_files(
     Ok(())
 }
 
-/// The dependencies that follow from what programs need.
+/// The package dependencies for the libraries and symbols that programs need.
 fn on(needs: &Needs) -> io::Result<String> {
     let glibc = ["libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1"];
     let is_glibc = |name: &str| glibc.contains(&name) || name.starts_with("ld-linux");
@@ -218,9 +218,7 @@ fn on(needs: &Needs) -> io::Result<String> {
             name if is_glibc(name) => {}
             "libgcc_s.so.1" => found.push("libgcc-s1 | libgcc1".to_owned()),
             other => {
-                return Err(io::Error::other(format!(
-                    "{other}: it is not known which package of Debian has it"
-                )));
+                return Err(io::Error::other(format!("{other}: unknown which Debian package contains it")));
             }
         }
     }
@@ -239,7 +237,8 @@ fn architecture() -> &'static str {
     }
 }
 
-/// Who answers for the packages: `DEBFULLNAME` and `DEBEMAIL`, as for Debian's own tools, or who made the last commit.
+/// The maintainer of the packages: `DEBFULLNAME` and `DEBEMAIL`, as for Debian's own tools, or the committer
+/// of the last commit.
 fn maintainer(workspace: &Path) -> String {
     let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let name = variable("DEBFULLNAME").or_else(|| of_commit(workspace, "%cn"));
@@ -251,7 +250,7 @@ fn maintainer(workspace: &Path) -> String {
     )
 }
 
-/// A time of UTC as mail and changelogs write it, which differs from HTTP's form in the zone's name.
+/// A UTC time in the format of mail and changelogs, which differs from HTTP's only in the name of the zone.
 fn rfc_2822(seconds: u64) -> String {
     httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds)).replace("GMT", "+0000")
 }
@@ -262,7 +261,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn dates_are_those_of_changelogs() {
+    fn dates_have_the_changelog_format() {
         assert_eq!(rfc_2822(951_782_400), "Tue, 29 Feb 2000 00:00:00 +0000");
     }
 

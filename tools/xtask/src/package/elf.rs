@@ -1,18 +1,19 @@
-//! What a program or shared library needs of others, read from its dynamic section.
+//! The dependencies of a program or shared library, read from its dynamic section.
 
 use object::read::elf::{Dyn, ElfFile64};
 use object::{Endianness, elf};
 use std::collections::BTreeSet;
 use std::io;
 
-/// The libraries that a file is linked with, and the versions of symbols that it takes from them, as `GLIBC_2.17`.
+/// The libraries that a file is linked with, and the symbol versions that it needs from them, such as
+/// `GLIBC_2.17`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Needs {
     pub(crate) libraries: BTreeSet<String>,
     pub(crate) versions: BTreeSet<String>,
 }
 
-/// `2.17` as numbers, zero where there are fewer.
+/// A version such as `2.17` as numbers; missing ones are zero.
 pub(crate) fn version(text: &str) -> [u32; 3] {
     let mut numbers = text.split('.').map(|part| part.parse().unwrap_or(0));
     [0; 3].map(|_: u32| numbers.next().unwrap_or(0))
@@ -24,14 +25,14 @@ impl Needs {
         read(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
     }
 
-    /// What two files need together.
+    /// The combined dependencies of two files.
     pub(crate) fn and(mut self, other: Needs) -> Needs {
         self.libraries.extend(other.libraries);
         self.versions.extend(other.versions);
         self
     }
 
-    /// The latest glibc whose symbols are used.
+    /// The newest glibc version whose symbols are used.
     pub(crate) fn glibc(&self) -> Option<[u32; 3]> {
         self.versions.iter().filter_map(|name| name.strip_prefix("GLIBC_")).map(version).max()
     }
@@ -69,10 +70,10 @@ mod tests {
         assert_eq!(version("2.2.5"), [2, 2, 5]);
     }
 
-    /// A test is a program that is linked with libc.
+    /// The test program itself is linked with libc.
     #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
     #[test]
-    fn a_program_needs_what_it_was_linked_with() {
+    fn programs_need_the_libraries_they_are_linked_with() {
         let bytes =
             std::fs::read(std::env::current_exe().expect("a test has a path")).expect("it can be read");
         let needs = Needs::of(&bytes).expect("it is an ELF file");

@@ -1,26 +1,23 @@
-//! The licences of what is linked into a program, as their texts ask.
+//! The licences of the crates linked into a program, as their texts require.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::{fs, io};
 
-/// The crates that some packages of the workspace are linked with, and the text of every licence, each once.
+/// A list of the crates linked into some packages of the workspace, and the text of each distinct licence.
 pub(crate) fn of(workspace: &Path, packages: &[&str]) -> io::Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = crate::cargo(workspace);
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     command.args(["metadata", "--format-version=1", "--locked", "--filter-platform", &target]);
-    let output = command.current_dir(workspace).stderr(Stdio::inherit()).output()?;
+    let output = command.output()?;
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let linked = linked(&metadata, packages);
 
     let mut list = String::new();
     let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let all = metadata["packages"].as_array().into_iter().flatten();
-    // Those of the workspace have no source.
+    // Workspace packages have no source.
     for package in
         all.filter(|package| linked.contains(text(&package["id"])) && package["source"].is_string())
     {
@@ -33,8 +30,8 @@ pub(crate) fn of(workspace: &Path, packages: &[&str]) -> io::Result<String> {
         }
     }
     let mut whole = format!(
-        "Linked with carryline, under these licences (A OR B: at your option), besides the Rust standard library (MIT OR \
-         Apache-2.0):\n\n{list}"
+        "Linked with carryline, under these licences (A OR B: at your option), in addition to the Rust standard library \
+         (MIT OR Apache-2.0):\n\n{list}"
     );
     for (licence, names) in texts {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
@@ -47,7 +44,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The ids of what is linked with packages of the workspace, not of what builds or tests them.
+/// The ids of the crates linked into workspace packages, without build and test dependencies.
 fn linked<'m>(metadata: &'m Value, packages: &[&str]) -> BTreeSet<&'m str> {
     let list = |value: &'m Value| value.as_array().into_iter().flatten();
     let nodes: BTreeMap<&str, &Value> =
@@ -91,7 +88,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_builds_or_tests_a_program_is_not_linked_with_it() {
+    fn build_and_test_dependencies_are_not_linked() {
         let dependency = |name: &str, kind: Value| json!({"pkg": name, "dep_kinds": [{"kind": kind}]});
         let metadata = json!({
             "packages": [{"id": "ours", "name": "ours", "source": null}, {"id": "a", "name": "a", "source": "registry"}],

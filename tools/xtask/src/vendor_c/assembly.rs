@@ -1,50 +1,22 @@
-//! A compiler's assembly source made fit for other people's assemblers: without the compiler's notes for debuggers, with
-//! names that C and old assemblers take, and exported names with the prefix.
+//! Prepares a compiler's assembly source for other people's assemblers: removes debugging information,
+//! changes names to those that C and old assemblers accept, and adds the prefix to exported names.
 
-use super::names;
-use std::collections::{HashMap, HashSet};
+use super::lines::{Dialect, Line, lines, section_name, unknown};
+use super::symbols::{Names, Symbols};
 use std::fmt::Write;
 use std::io;
 
-/// The language of an assembly source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Dialect {
-    /// AT&T's, for x86-64.
-    X86,
-    /// Arm's.
-    Aarch64,
-}
-
-impl Dialect {
-    /// What begins a comment. In Arm's language `#` begins numbers.
-    fn comment(self) -> &'static str {
-        match self {
-            Dialect::X86 => "#",
-            Dialect::Aarch64 => "//",
-        }
-    }
-}
-
-/// A source that can be handed out.
+/// A cleaned source.
 pub(super) struct Cleaned {
     pub(super) text: String,
-    /// What it exports, as it is called there.
+    /// The exported names.
     pub(super) exported: Vec<String>,
-}
-
-/// A line with something in it, without comment and blanks around.
-#[derive(Clone, Copy)]
-enum Line<'t> {
-    Label(&'t str),
-    /// The name with its dot, and what follows.
-    Directive(&'t str, &'t str),
-    Instruction(&'t str),
 }
 
 /// Cleans the source `text`.
 ///
 /// # Errors
-/// It has something that this module does not know.
+/// If it contains anything that this module does not know.
 pub(super) fn clean(text: &str, dialect: Dialect, prefix: &str) -> io::Result<Cleaned> {
     let lines = lines(text, dialect);
     let names = Names::of(&lines, prefix)?;
@@ -80,254 +52,37 @@ pub(super) fn clean(text: &str, dialect: Dialect, prefix: &str) -> io::Result<Cl
     Ok(Cleaned { text: out, exported: names.exported })
 }
 
-fn unknown(what: &str) -> io::Error {
-    io::Error::other(format!("`{what}` in a compiler's assembly source, which xtask does not know there"))
-}
-
-/// The lines that stay.
-fn lines(text: &str, dialect: Dialect) -> Vec<Line<'_>> {
-    let mut is_debug = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let line = without_comment(line, dialect.comment()).trim();
-        let line = match line.strip_suffix(':') {
-            _ if line.is_empty() => continue,
-            Some(label) => Line::Label(unquoted(label)),
-            None if line.starts_with('.') => {
-                let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-                Line::Directive(name, arguments.trim())
-            }
-            None => Line::Instruction(line),
-        };
-        match line {
-            Line::Directive(".section", arguments) => {
-                let (name, _) = section_name(arguments);
-                // The note on the stack is the same for all sources, and written once.
-                is_debug = name.starts_with(".debug") || name.starts_with(".note");
-            }
-            Line::Directive(".text", _) => is_debug = false,
-            _ => {}
-        }
-        let is_note =
-            matches!(line, Line::Directive(".file" | ".loc" | ".ident" | ".addrsig" | ".addrsig_sym", _));
-        if !is_debug && !is_note {
-            lines.push(line);
-        }
-    }
-    lines
-}
-
-/// The line up to the first comment sign that is not in quotes.
-fn without_comment<'t>(line: &'t str, sign: &str) -> &'t str {
-    let (mut quoted, mut escaped) = (false, false);
-    for (at, character) in line.char_indices() {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            _ if !quoted && line[at..].starts_with(sign) => return &line[..at],
-            _ => {}
-        }
-    }
-    line
-}
-
-fn unquoted(text: &str) -> &str {
-    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
-}
-
-/// The name in a `.section`, and the rest, from the comma on.
-fn section_name(arguments: &str) -> (&str, &str) {
-    let at = arguments.find(',').unwrap_or(arguments.len());
-    (unquoted(arguments[..at].trim()), &arguments[at..])
-}
-
-/// Lines of at most so many characters of a string.
+/// The maximum number of characters of a string per line.
 const STRING_WIDTH: usize = 96;
 
-/// Writes a string in pieces, none of which ends within an escape.
+/// Writes a string in pieces without splitting escapes.
 fn write_string(out: &mut String, name: &str, text: &str) -> io::Result<()> {
     let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let mut rest = inside.ok_or_else(|| unknown(&format!("{name} {text}")))?;
     while rest.len() > STRING_WIDTH {
         let mut at = 0;
         while at < STRING_WIDTH {
-            let behind = &rest.as_bytes()[at..];
-            at += match behind {
+            at += match &rest.as_bytes()[at..] {
                 [b'\\', digits @ ..] => {
                     1 + digits.iter().take(3).take_while(|digit| digit.is_ascii_digit()).count().max(1)
                 }
                 _ => 1,
             };
         }
-        let (piece, behind) = rest.split_at_checked(at).ok_or_else(|| unknown(text))?;
+        let (piece, after) = rest.split_at_checked(at).ok_or_else(|| unknown(text))?;
         let _ = writeln!(out, "\t.ascii\t\"{piece}\"");
-        rest = behind;
+        rest = after;
     }
     let _ = writeln!(out, "\t{name}\t\"{rest}\"");
     Ok(())
 }
 
-/// Which label an exported name stands for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Symbols {
-    /// The one that other objects see.
-    Exported,
-    /// The one beside it, which only this source sees.
-    Here,
-}
-
-/// What the symbols of a source are called in the cleaned one.
-struct Names<'t> {
-    /// By the name in the compiler's source, for every label there.
-    new: HashMap<&'t str, String>,
-    /// Labels that only the compiler's notes referred to.
-    unused: HashSet<&'t str>,
-    /// Exported names that the source itself refers to, by a label of its own: a shared library's function may be replaced by
-    /// another's of the same name, and is then not at a distance that is known here.
-    called_here: HashSet<&'t str>,
-    exported: Vec<String>,
-}
-
-impl<'t> Names<'t> {
-    fn of(lines: &[Line<'t>], prefix: &str) -> io::Result<Names<'t>> {
-        let global = lines.iter().filter_map(|line| match line {
-            Line::Directive(".globl", name) => Some(unquoted(name)),
-            _ => None,
-        });
-        let global: HashSet<&str> = global.collect();
-        let (mut new, mut taken, mut constants) = (HashMap::new(), HashSet::new(), 0_usize);
-        let mut exported = Vec::new();
-        for line in lines {
-            let Line::Label(label) = *line else { continue };
-            let name = if global.contains(label) {
-                if !label.starts_with("carryline_") {
-                    return Err(unknown(&format!(".globl {label}")));
-                }
-                exported.push(names::with_prefix(label, prefix));
-                names::with_prefix(label, prefix)
-            } else if [".LBB", ".LCPI", ".LJTI", ".Lfunc_", ".Ltmp"]
-                .iter()
-                .any(|kind| label.starts_with(kind))
-            {
-                label.to_owned()
-            } else if label.starts_with(".L") {
-                constants += 1;
-                format!(".Lconstant_{constants}")
-            } else {
-                let base = names::of_rust(label);
-                let same = (2..).map(|number| format!("{base}_{number}"));
-                let mut free = std::iter::once(base.clone()).chain(same);
-                free.find(|name| !taken.contains(name)).unwrap_or(base)
-            };
-            if !taken.insert(name.clone()) {
-                return Err(unknown(&format!("{label}: twice")));
-            }
-            new.insert(label, name);
-        }
-        let mut names = Names { new, unused: HashSet::new(), called_here: HashSet::new(), exported };
-        let mut used: HashSet<&str> = HashSet::new();
-        for line in lines {
-            let (Line::Directive(_, text) | Line::Instruction(text)) = *line else { continue };
-            if matches!(line, Line::Directive(".ascii" | ".asciz" | ".section" | ".globl" | ".type", _)) {
-                continue;
-            }
-            for symbol in symbols(text).filter_map(|(_, token)| names.new.get_key_value(unquoted(token))) {
-                used.insert(symbol.0);
-                if global.contains(symbol.0) && !matches!(line, Line::Directive(".size", _)) {
-                    names.called_here.insert(symbol.0);
-                }
-            }
-        }
-        let all = names.new.keys().filter(|label| label.starts_with(".Lfunc_") || label.starts_with(".Ltmp"));
-        names.unused = all.filter(|label| !used.contains(*label)).copied().collect();
-        Ok(names)
-    }
-
-    fn write_label(&self, out: &mut String, label: &str) {
-        if self.unused.contains(label) {
-            return;
-        }
-        let name = self.new.get(label).map_or(label, String::as_str);
-        let _ = writeln!(out, "{name}:");
-        if self.called_here.contains(label) {
-            let _ = writeln!(out, ".Lhere_{name}:");
-        }
-    }
-
-    /// The text with new names.
-    fn replace(&self, text: &str, exported: Symbols) -> String {
-        let (mut with, mut end) = (String::with_capacity(text.len()), 0);
-        for (at, token) in symbols(text) {
-            let token_is = unquoted(token);
-            let name = match self.new.get(token_is) {
-                Some(name) => name.as_str(),
-                // POSIX has withdrawn it. Equal bytes are 0 to both.
-                None if token_is == "bcmp" => "memcmp",
-                None => continue,
-            };
-            with.push_str(&text[end..at]);
-            if exported == Symbols::Here && self.called_here.contains(token_is) {
-                with.push_str(".Lhere_");
-            }
-            with.push_str(name);
-            end = at + token.len();
-        }
-        with + &text[end..]
-    }
-
-    /// The name of a section that is one symbol's.
-    fn of_section(&self, name: &str) -> String {
-        const KINDS: [&str; 6] =
-            [".text.unlikely.", ".text.", ".data.rel.ro.", ".data.", ".bss.", ".rodata."];
-        let kind = KINDS.into_iter().find(|kind| name.starts_with(kind));
-        let named = kind.and_then(|kind| Some((kind, self.new.get(&name[kind.len()..])?)));
-        match named {
-            Some((kind, symbol)) => format!("{kind}{}", symbol.trim_start_matches('.')),
-            None => name.to_owned(),
-        }
-    }
-}
-
-/// The words of a text that may be symbols, and where they begin. Registers of AT&T's language begin with `%`, kinds of
-/// relocations with `@`.
-fn symbols(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_part = |character: char| character.is_ascii_alphanumeric() || "_.$".contains(character);
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        while at < text.len() {
-            let rest = &text[at..];
-            let len = match rest.strip_prefix('"') {
-                Some(quoted) => quoted.find('"').map_or(rest.len(), |end| end + 2),
-                None => rest.find(|character| !is_part(character)).unwrap_or(rest.len()),
-            };
-            let begin = at;
-            if len == 0 {
-                // A register or a kind of relocation goes as a whole.
-                let sign = rest.chars().next().map_or(1, char::len_utf8);
-                let word = if rest.starts_with(['%', '@']) {
-                    rest[1..].find(|character| !is_part(character)).unwrap_or(rest.len() - 1)
-                } else {
-                    0
-                };
-                at += sign + word;
-                continue;
-            }
-            at += len;
-            if !rest.starts_with(|first: char| first.is_ascii_digit()) {
-                return Some((begin, &rest[..len]));
-            }
-        }
-        None
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Dialect, clean, symbols, write_string};
+    use super::{Dialect, clean, write_string};
 
     #[test]
-    fn what_is_for_debuggers_goes_and_names_change() {
+    fn debugging_information_is_removed_and_names_change() {
         let source = "\t.file\t\"x.rs\"
 \t.section\t.text.carryline_zero,\"ax\",@progbits
 \t.globl\tcarryline_zero
@@ -376,21 +131,12 @@ carryline__cpu__find:
     }
 
     #[test]
-    fn an_export_that_is_no_name_of_ours_is_an_error() {
+    fn foreign_exports_are_errors() {
         assert!(clean("\t.globl\tmain\nmain:\n", Dialect::X86, "").is_err());
     }
 
     #[test]
-    fn registers_numbers_and_relocations_are_no_symbols() {
-        let found: Vec<&str> =
-            symbols("*a@GOTPCREL(%rip), $0x1f, \"b$c\"+8(%rax,%r10,8)").map(|(_, s)| s).collect();
-        assert_eq!(found, ["a", "$0x1f", "\"b$c\""]);
-        let found: Vec<&str> = symbols("x8, [x8, :lo12:TABLE+24]").map(|(_, s)| s).collect();
-        assert_eq!(found, ["x8", "x8", "lo12", "TABLE"]);
-    }
-
-    #[test]
-    fn long_strings_are_cut_outside_of_escapes() {
+    fn long_strings_are_split_outside_escapes() {
         for letters in 0..100 {
             let text = format!("{}\\302\\240\\n{}", "a".repeat(letters), "\\\"".repeat(80));
             let mut out = String::new();

@@ -1,16 +1,16 @@
-//! Instructions that older assemblers refuse, written as their bytes: the object that an assembler has made of the source is
-//! walked beside it.
+//! Writes instructions that older assemblers reject as bytes, taken from the object that an assembler made of
+//! the source.
 //!
-//! GNU as learnt AVX-512 VNNI in 2018; Clang until version 6 takes no AVX-512 instruction at all unless it is told to by
-//! options. So everything beyond AVX2 is written as bytes.
+//! GNU as has supported AVX-512 VNNI only since 2018, and Clang up to version 6 accepts AVX-512 instructions
+//! only with options. Everything beyond AVX2 is therefore written as bytes.
 
 use iced_x86::{CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction};
 use object::read::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
-/// What the instructions of a text may need: all that assemblers of 2016 know without options. What is not among it is
-/// written as bytes.
+/// The CPU features whose instructions stay as text: all that assemblers of 2016 accept without options.
+/// Other instructions are written as bytes.
 const KNOWN: [CpuidFeature; 30] = [
     CpuidFeature::INTEL8086,
     CpuidFeature::INTEL186,
@@ -44,10 +44,10 @@ const KNOWN: [CpuidFeature; 30] = [
     CpuidFeature::AVX2,
 ];
 
-/// The source with bytes in the place of instructions that are not [`KNOWN`]; `object` is what an assembler has made of it.
+/// The source with bytes in place of instructions beyond [`KNOWN`]; `object` is an assembler's output for it.
 ///
 /// # Errors
-/// The two are not of the same code, or the source has something between instructions that this module does not know.
+/// If the two do not match, or the source has anything between instructions that this module does not know.
 pub(super) fn in_bytes(source: &str, object: &[u8]) -> io::Result<String> {
     let mut code = Walk { sections: sections(object)? };
     let (mut out, mut section) = (String::with_capacity(source.len()), String::new());
@@ -79,18 +79,18 @@ pub(super) fn in_bytes(source: &str, object: &[u8]) -> io::Result<String> {
     Ok(out)
 }
 
-/// Whether two objects have the same code, and the linker puts the same into it.
+/// Whether two objects have the same code and relocations.
 ///
 /// # Errors
-/// One of them is no object.
+/// If one of them is not an object.
 pub(super) fn is_same_code(one: &[u8], other: &[u8]) -> io::Result<bool> {
     Ok(sections(one)? == sections(other)?)
 }
 
-/// The symbols that an object needs from others.
+/// The undefined symbols of an object.
 ///
 /// # Errors
-/// Not an object.
+/// If it is not an object.
 pub(super) fn needs(object: &[u8]) -> io::Result<BTreeSet<String>> {
     let object = object::File::parse(object).map_err(io::Error::other)?;
     let undefined = object.symbols().filter(|symbol| symbol.is_undefined());
@@ -98,7 +98,7 @@ pub(super) fn needs(object: &[u8]) -> io::Result<BTreeSet<String>> {
     names.filter(|name| !matches!(name, Ok(name) if name.is_empty())).collect()
 }
 
-/// How far the sections of an object have been walked.
+/// The progress in the sections of an object.
 struct Walk {
     sections: HashMap<String, Section>,
 }
@@ -106,12 +106,12 @@ struct Walk {
 #[derive(PartialEq, Eq)]
 struct Section {
     bytes: Vec<u8>,
-    /// Where the linker puts something in, which symbol with which addend.
+    /// The relocations by offset: symbol and addend.
     relocated: BTreeMap<usize, (String, i64)>,
     at: usize,
 }
 
-/// The sections of an object that have code.
+/// The code sections of an object.
 fn sections(object: &[u8]) -> io::Result<HashMap<String, Section>> {
     let object = object::File::parse(object).map_err(io::Error::other)?;
     let mut sections = HashMap::new();
@@ -123,7 +123,7 @@ fn sections(object: &[u8]) -> io::Result<HashMap<String, Section>> {
             let symbol = match relocation.target() {
                 RelocationTarget::Symbol(symbol) => {
                     let symbol = object.symbol_by_index(symbol).map_err(io::Error::other)?;
-                    // A section's own symbol has no name.
+                    // The symbol of a section has no name.
                     format!("{:?} {}", symbol.section_index(), symbol.name().map_err(io::Error::other)?)
                 }
                 target => format!("{target:?}"),
@@ -144,14 +144,14 @@ impl Walk {
         section.ok_or_else(|| io::Error::other(format!("the object has no code in a section {name}")))
     }
 
-    /// Walks to the next multiple of 2^`power`.
+    /// Advances to the next multiple of 2^`power`.
     fn align(&mut self, section: &str, power: u32) -> io::Result<()> {
         let section = self.section(section)?;
         section.at = section.at.next_multiple_of(1 << power);
         Ok(())
     }
 
-    /// Walks over the instruction that `text` writes in the section. The answer is what to write instead, if anything.
+    /// Advances over the instruction `text` in the section. Returns its replacement, if it needs one.
     fn instruction(&mut self, section: &str, text: &str) -> io::Result<Option<String>> {
         let wrong = |what: &str| io::Error::other(format!("section {section}: `{text}`: {what}"));
         let code = self.section(section)?;
@@ -165,7 +165,8 @@ impl Walk {
         if !is_written_as_bytes(&instruction) {
             return Ok(None);
         }
-        // The two have not got out of step: 4 letters are enough, and all that names of one instruction share.
+        // Checks that the two are in step. Four letters suffice, and are all that the names of one
+        // instruction share.
         let mnemonic = format!("{:?}", instruction.mnemonic()).to_lowercase();
         if text.get(..4) != mnemonic.get(..4) {
             return Err(wrong(&format!("the object has {mnemonic} there")));
@@ -175,7 +176,7 @@ impl Walk {
         let Some((&place, _)) = code.relocated.range(begin..end).next() else {
             return Ok(Some(format!("\t.byte\t{}{comment}", listed(bytes))));
         };
-        // A displacement from the end of the instruction.
+        // The displacement is relative to the end of the instruction.
         let operand = text.split_once("(%rip)").map(|(before, _)| before);
         let symbol = operand.and_then(|before| before.rsplit([' ', '\t', ',']).next());
         let symbol = symbol.ok_or_else(|| wrong("relocated, but not relative to the instruction pointer"))?;
@@ -189,7 +190,7 @@ impl Walk {
     }
 
     /// # Errors
-    /// A section has been walked to another place than its end.
+    /// If the end of a section was not reached exactly.
     fn is_walked(&self) -> io::Result<()> {
         match self.sections.iter().find(|(_, section)| section.at != section.bytes.len()) {
             None => Ok(()),

@@ -1,13 +1,13 @@
-//! What symbols are called in a source that is handed out: names of C with the prefix, names of Rust in letters that every
-//! assembler takes.
+//! Symbol names in the written source: C names with the prefix, and Rust names in characters that every
+//! assembler accepts.
 
-/// A character that names are made of.
+/// Whether a character can be part of a name.
 fn is_part(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// The text with the prefix in front of every name that begins with `carryline_`, and with its upper case in front of those
-/// that begin with `CARRYLINE_`.
+/// The text with the prefix in front of every name that begins with `carryline_`, and with the prefix in
+/// upper case in front of those that begin with `CARRYLINE_`.
 pub(super) fn with_prefix(text: &str, prefix: &str) -> String {
     let upper = prefix.to_ascii_uppercase();
     let mut with = String::with_capacity(text.len());
@@ -27,8 +27,8 @@ pub(super) fn with_prefix(text: &str, prefix: &str) -> String {
     with
 }
 
-/// A name of Rust without its hash: `carryline::checksum::avx2::partial` is `carryline__checksum__avx2__partial`, which is no
-/// name of the C library.
+/// A Rust name without its hash: `carryline::checksum::avx2::partial` becomes
+/// `carryline__checksum__avx2__partial`, which is not a name of the C library.
 pub(super) fn of_rust(mangled: &str) -> String {
     let path = format!("{:#}", rustc_demangle::demangle(mangled));
     let mut name = String::with_capacity(path.len());
@@ -47,7 +47,7 @@ mod tests {
     use super::{of_rust, with_prefix};
 
     #[test]
-    fn every_name_gets_the_prefix_once() {
+    fn names_get_the_prefix_once() {
         let text = "carryline_sum carryline_sum_add(carryline_private_x, CARRYLINE_USE) /* carryline.h, not_carryline_x */";
         assert_eq!(with_prefix(text, ""), text);
         assert_eq!(
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_rust_lose_their_hash_and_what_assemblers_do_not_take() {
+    fn rust_names_lose_their_hash_and_special_characters() {
         assert_eq!(
             of_rust("_ZN9carryline8checksum4avx27partial17h8aa31b5643e67e55E"),
             "carryline__checksum__avx2__partial"

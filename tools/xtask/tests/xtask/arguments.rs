@@ -1,4 +1,4 @@
-//! The command line: what it refuses, and with which words and status.
+//! The command line: refused arguments, with the message and the exit status.
 
 use std::process::{Command, Output};
 
@@ -7,7 +7,7 @@ fn xtask(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
+fn invalid_arguments_exit_with_2_and_name_the_fault() {
     for (arguments, words) in [
         (&[][..], "no job given"),
         (&["remove"], "`remove` is not a command of xtask"),
@@ -23,7 +23,7 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
         (&["vendor-c", "a", "b"], "`b` is not an argument of vendor-c"),
         (&["vendor-c", "--prefx", "a"], "`--prefx` is not an argument of vendor-c"),
         (&["vendor-c", "a", "--prefix"], "--prefix needs the beginning of a name"),
-        (&["vendor-c", "a", "--prefix", "9-"], "--prefix 9-: no name of C begins like this"),
+        (&["vendor-c", "a", "--prefix", "9-"], "--prefix 9-: not the beginning of a C name"),
         (&["python"], "python needs a job: wheel or test"),
         (&["python", "tests"], "`tests` is not a job of python: wheel or test"),
         (&["python", "wheel"], "python wheel needs a folder"),
@@ -48,7 +48,7 @@ fn unusable_arguments_end_with_2_and_name_what_is_wrong() {
 }
 
 #[test]
-fn help_is_an_answer() {
+fn help_is_printed() {
     for arguments in [&["--help"][..], &["help"], &["install", "--help"], &["vendor-c", "--help"]] {
         let output = xtask(arguments);
         assert!(output.status.success());
@@ -58,7 +58,7 @@ fn help_is_an_answer() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_done_ends_with_1_and_names_the_path() {
+fn failures_exit_with_1_and_name_the_path() {
     let not_a_folder = std::env::current_exe().expect("a test has a path");
     let not_a_folder = not_a_folder.to_str().expect("cargo's names are ASCII here");
     for prefix in [&format!("{not_a_folder}/prefix"), "/a/$prefix"] {

@@ -1,4 +1,5 @@
-//! The Python package, built and installed. What this machine lacks for that is said, and is no failure.
+//! Builds, installs and tests the Python package. If this machine lacks a tool for this, the test says so and
+//! passes.
 
 mod deep {
     use xtask::{Python, PythonDone};

@@ -1,11 +1,12 @@
-//! What unsafe code says about itself: `# Safety` on every unsafe function, private ones too, and comments that discharge
-//! obligations instead of pointing at other comments.
+//! Rules for unsafe code: `# Safety` on every unsafe function, private ones too, and comments that discharge
+//! obligations instead of referring to other comments.
 //!
-//! Clippy's `missing_safety_doc` with private items takes safe functions with `#[target_feature]` for unsafe ones.
+//! Clippy's `missing_safety_doc` with private items mistakes safe functions with `#[target_feature]` for
+//! unsafe ones.
 
 use std::path::{Path, PathBuf};
 
-/// The folders that have our crates.
+/// The folders of our crates.
 const FOLDERS: [&str; 4] = ["fuzz", "library", "laboratory", "tools"];
 
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -35,8 +36,8 @@ fn declares_unsafe_function(line: &str) -> bool {
     names("unsafe fn ") || names("unsafe extern \"C\" fn ")
 }
 
-/// True for a method of a trait's implementation, as the trait documents its requirements, and for what a block
-/// `extern "C" { ... }` declares, as that is another language's function.
+/// Whether it is a method of a trait implementation (the trait documents its requirements) or a declaration
+/// in a block `extern "C" { ... }` (a function of another language).
 fn is_documented_elsewhere(lines: &[&str], at: usize) -> bool {
     let around =
         lines[..at].iter().rev().find(|line| !line.trim().is_empty() && indent(line) < indent(lines[at]));
@@ -54,9 +55,10 @@ fn all_sources() -> Vec<PathBuf> {
     files
 }
 
-/// What nobody calls goes; only other processors, other systems and files that several test programs share are excuses.
+/// Unused code must be removed; only other processors, other systems and files shared by several test
+/// programs are accepted as reasons for `allow(dead_code)`.
 #[test]
-fn dead_code_is_not_excused() {
+fn dead_code_is_not_allowed() {
     let excuse = concat!("allow(", "dead_code");
     let mut wrong = Vec::new();
     for file in all_sources() {
@@ -73,7 +75,7 @@ fn dead_code_is_not_excused() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// True for a file under `tests/`, or for one that a line takes in from there.
+/// Whether a file is under `tests/`, or the next line includes one from there.
 fn is_shared(file: &Path, next: Option<&str>) -> bool {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let inside = file.strip_prefix(root).expect("a file of the repository");
@@ -82,7 +84,7 @@ fn is_shared(file: &Path, next: Option<&str>) -> bool {
 }
 
 #[test]
-fn unsafe_code_says_what_it_asks_and_why_it_may() {
+fn unsafe_code_is_documented() {
     let (mut functions, mut wrong) = (0, Vec::new());
     for file in all_sources() {
         let text = std::fs::read_to_string(&file).expect("a source file");

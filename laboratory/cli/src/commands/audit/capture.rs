@@ -1,4 +1,4 @@
-//! `carryline audit capture`: every checksum in capture files, verified.
+//! `carryline audit capture`: verifies every checksum in capture files.
 
 mod json;
 mod text;
@@ -17,22 +17,22 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Bytes per second that a file is expected to be read with, for the time left: a slow disk's.
+/// The expected reading speed, for the estimate of the remaining time.
 const EXPECTED_BYTES_PER_SECOND: f64 = 1e9;
 
-/// Bytes between two looks at the clock and for an interrupt.
+/// The number of bytes between updates of the progress.
 const STEP_BYTES: u64 = 16 << 20;
 
-/// A file's audit.
+/// The audit of a file.
 struct Audited {
     file: PathBuf,
-    /// How it ended.
+    /// How reading it ended.
     read: Result<Whole, ReadError>,
-    /// What was found up to there.
+    /// The findings in what was read.
     report: Report,
 }
 
-/// How much of a file was read.
+/// Whether a file was read completely.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readable {
     Yes,
@@ -43,7 +43,7 @@ enum Readable {
 impl Audited {
     fn readable(&self) -> Readable {
         match &self.read {
-            // What the end of the file cut short was not read.
+            // The file ends within a record.
             Ok(_) if self.report.skipped.contains_key(&carryline_packets::Skip::CutShort) => {
                 Readable::Partial
             }
@@ -53,7 +53,7 @@ impl Audited {
         }
     }
 
-    /// Why it was not read to its end.
+    /// Why the file was not read completely.
     fn reason(&self) -> Option<String> {
         match &self.read {
             Ok(whole) => (self.readable() == Readable::Partial)
@@ -64,7 +64,7 @@ impl Audited {
     }
 }
 
-/// Reads the files and prints what is found.
+/// Audits the files and prints the findings.
 pub fn run(args: &AuditCapture, common: &Common) -> Result<u8, Failure> {
     let mut audits = Vec::new();
     for file in &args.files {
@@ -95,17 +95,17 @@ pub fn run(args: &AuditCapture, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// Reads one file. What cannot be read is an answer too.
+/// Audits a file; a read error becomes part of the result.
 fn audit(path: &Path, common: &Common) -> Audited {
     let mut audit = Audit::new();
     let read = if path == Path::new("-") {
         let input = io::stdin().lock();
-        file::read(Watched::new(input, path, None, common.quiet), &mut audit)
+        file::read(ProgressReader::new(input, path, None, common.quiet), &mut audit)
     } else {
         match File::open(path) {
             Ok(input) => {
                 let bytes = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len());
-                file::read(Watched::new(input, path, bytes, common.quiet), &mut audit)
+                file::read(ProgressReader::new(input, path, bytes, common.quiet), &mut audit)
             }
             Err(error) => Err(ReadError { format: None, offset: 0, fault: Fault::Open(error) }),
         }
@@ -113,26 +113,26 @@ fn audit(path: &Path, common: &Common) -> Audited {
     Audited { file: path.to_owned(), read, report: audit.finish() }
 }
 
-/// A reader that shows how far it is and ends when the user interrupts.
-struct Watched<R> {
+/// A reader that shows its progress and fails when the user interrupts.
+struct ProgressReader<R> {
     reader: R,
     name: String,
     read_bytes: u64,
     file_bytes: Option<u64>,
-    next_look: u64,
+    next_update: u64,
     progress: Progress,
 }
 
-impl<R: Read> Watched<R> {
-    fn new(reader: R, path: &Path, file_bytes: Option<u64>, quiet: bool) -> Watched<R> {
+impl<R: Read> ProgressReader<R> {
+    fn new(reader: R, path: &Path, file_bytes: Option<u64>, quiet: bool) -> ProgressReader<R> {
         let seconds = file_bytes.map_or(0.0, |bytes| bytes as f64 / EXPECTED_BYTES_PER_SECOND);
         let progress = Progress::new(Duration::from_secs_f64(seconds), quiet);
         let name = carryline_report::text::safe(&path.to_string_lossy());
-        Watched { reader, name, read_bytes: 0, file_bytes, next_look: STEP_BYTES, progress }
+        ProgressReader { reader, name, read_bytes: 0, file_bytes, next_update: STEP_BYTES, progress }
     }
 
-    fn look(&mut self) -> io::Result<()> {
-        self.next_look = self.read_bytes + STEP_BYTES;
+    fn update(&mut self) -> io::Result<()> {
+        self.next_update = self.read_bytes + STEP_BYTES;
         if interrupt::requested() {
             return Err(io::Error::other("interrupted"));
         }
@@ -145,10 +145,10 @@ impl<R: Read> Watched<R> {
     }
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for ProgressReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read_bytes >= self.next_look || interrupt::requested() {
-            self.look()?;
+        if self.read_bytes >= self.next_update || interrupt::requested() {
+            self.update()?;
         }
         let got = self.reader.read(buffer)?;
         self.read_bytes += got as u64;
@@ -156,7 +156,7 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-impl<R> Drop for Watched<R> {
+impl<R> Drop for ProgressReader<R> {
     fn drop(&mut self) {
         self.progress.finish();
     }

@@ -1,6 +1,6 @@
-//! Implementations: asked, verified, and shown in a table, as JSON, as a document.
+//! Audits implementations; prints a table or JSON, or writes a document.
 
-use crate::cli::{Audit, Common, Format};
+use crate::cli::{Audit, Common};
 use crate::output;
 use carryline_audit::render;
 use carryline_audit::report::Audit as Found;
@@ -12,12 +12,12 @@ use carryline_engine::{interrupt, session};
 use std::path::Path;
 use std::time::Duration;
 
-/// Audits what was requested.
+/// Audits the chosen implementations.
 pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
-    let subjects = wanted(args)?;
+    let subjects = chosen(args)?;
     if let Some(path) = &args.report {
         output::check_writable(path)?;
-        output::check_writable(&beside(path))?;
+        output::check_writable(&data_file(path))?;
     }
     let supervisor = session::supervisor(args.patience)?;
     let progress = Progress::new(run::forecast(subjects.len()), common.quiet);
@@ -31,27 +31,26 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
         },
     )?;
     progress.finish();
-    match common.format {
-        Format::Table => output::print(&render::to_text(&found, output::style()))?,
-        Format::Json => output::print_json("audit", &found, common)?,
-    }
+    output::print_result("audit", &found, |style| render::to_text(&found, style), common)?;
     if let Some(path) = &args.report {
         std::fs::write(path, render::to_markdown(&found))?;
-        let kept = serde_json::to_string_pretty(&found.without_long_input())? + "\n";
-        std::fs::write(beside(path), kept)?;
+        let data = serde_json::to_string_pretty(&found.without_long_input())? + "\n";
+        std::fs::write(data_file(path), data)?;
     }
-    Ok(verdict(&found, interrupt::requested()))
+    Ok(status_of(&found, interrupt::requested()))
 }
 
-/// The file with the data of a document.
-fn beside(document: &Path) -> std::path::PathBuf {
+/// The path of a document's data.
+fn data_file(document: &Path) -> std::path::PathBuf {
     document.with_extension("json")
 }
 
-fn wanted(args: &Audit) -> Result<Vec<Subject>, Failure> {
+fn chosen(args: &Audit) -> Result<Vec<Subject>, Failure> {
     let refused = |error: subjects::SubjectError| usage(error.to_string());
     if args.report.as_ref().is_some_and(|path| path.extension().is_some_and(|end| end == "json")) {
-        return Err(usage("--report: give the document's name, as in audit.md; the data goes beside it"));
+        return Err(usage(
+            "--report: name the document, as in audit.md; the data is written next to it, as audit.json",
+        ));
     }
     let mut subjects = subjects::named(&args.names).map_err(refused)?;
     for word in &args.plugin {
@@ -61,7 +60,7 @@ fn wanted(args: &Audit) -> Result<Vec<Subject>, Failure> {
     Ok(if subjects.is_empty() { subjects::collection() } else { subjects })
 }
 
-fn verdict(found: &Found, interrupted: bool) -> u8 {
+fn status_of(found: &Found, interrupted: bool) -> u8 {
     match (interrupted, found.is_any_wrong(), found.is_any_unusable()) {
         (true, ..) => status::INTERRUPTED,
         (false, true, _) => status::WRONG,

@@ -1,4 +1,5 @@
-//! `carryline audit`: what is wrong with the implementations that people run, and with the checksums in captures.
+//! `carryline audit`: faults in the checksums and copies of other implementations, and in the checksums of
+//! captures.
 
 mod capture;
 mod implementations;
@@ -15,7 +16,8 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
     }
 }
 
-/// `carryline adapter`: the command started by itself, to answer an audit's requests in a process that may crash.
+/// `carryline adapter`: answers an audit's requests, in a process that may crash; started by `carryline
+/// audit`.
 pub fn adapter(args: &Adapter) -> Result<u8, Failure> {
     serve::serve(serve::adapter(&args.words))?;
     Ok(0)

@@ -1,4 +1,4 @@
-# Bash takes a colon for the end of a word. Where the word has one, ask for the whole of it, and offer what follows the last.
+# Bash ends words at colons. Complete a word with colons as a whole, and offer only the part after the last one.
 _carryline() {
     local line=${COMP_LINE:0:COMP_POINT} words whole
     read -ra words <<< "$line"

@@ -1,4 +1,4 @@
-//! `--calibrate`: measuring the latencies that the code in question, and all of the collection, is made of.
+//! `--calibrate`: measures the latencies of the code in question and of the whole collection.
 
 use super::predict;
 use crate::cli::Common;
@@ -12,10 +12,10 @@ use carryline_machine::{clock, process};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How deep calls are followed: to a kernel and to what it shares with others, not into what panics.
+/// How deep calls are followed: to a kernel and to helpers that it shares, but not into panics.
 const DEPTH: u32 = 2;
 
-/// Adds every latency that occurs in the code at an address, and in what it calls. Code that cannot be read adds none.
+/// Collects the latencies that occur in the code at an address and in its callees. Unreadable code has none.
 fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeSet<Key>) {
     if !seen.insert(address) {
         return;
@@ -33,8 +33,8 @@ fn collect(address: u64, depth: u32, seen: &mut BTreeSet<u64>, keys: &mut BTreeS
     }
 }
 
-/// Every latency that occurs in the code of a variant.
-fn keys_of_collection() -> BTreeSet<Key> {
+/// Every latency that occurs in a variant's code.
+pub fn keys_of_collection() -> BTreeSet<Key> {
     let (mut seen, mut keys) = (BTreeSet::new(), BTreeSet::new());
     for variant in carryline_variants::all() {
         collect(predict::entry(variant), DEPTH, &mut seen, &mut keys);
@@ -42,7 +42,7 @@ fn keys_of_collection() -> BTreeSet<Key> {
     keys
 }
 
-/// Measures them, and these besides, on a CPU if one is named.
+/// Measures the latencies of the collection and `more`, on a CPU if one is given.
 fn calibrate(
     more: BTreeSet<Key>,
     cpu: Option<usize>,
@@ -50,25 +50,31 @@ fn calibrate(
 ) -> Result<Calibration, CalibrateError> {
     let keys: BTreeSet<Key> = keys_of_collection().into_iter().chain(more).collect();
     let keys: Vec<Key> = keys.into_iter().collect();
-    // In a separate thread, because the affinity persists.
-    let measure = || {
-        let _measured_all_the_same = cpu.map(process::pin);
-        let clock = Clock { start: clock::start, stop: clock::stop, overhead_ticks: clock::overhead_ticks() };
+    pinned(cpu, |clock| {
         calibrate::calibrate(&keys, clock, &mut |done, all| {
             progress.say(format!("measuring latencies ({done} of {all})"));
         })
+    })
+}
+
+/// Measures on a CPU if one is given, in a separate thread, because the affinity persists.
+pub fn pinned<T: Send>(cpu: Option<usize>, measure: impl FnOnce(Clock) -> T + Send) -> T {
+    let pinned = || {
+        // Measures in any case.
+        let _may_fail = cpu.map(process::pin);
+        measure(Clock { start: clock::start, stop: clock::stop, overhead_ticks: clock::overhead_ticks() })
     };
-    std::thread::scope(|scope| match scope.spawn(measure).join() {
+    std::thread::scope(|scope| match scope.spawn(pinned).join() {
         Ok(found) => found,
         Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 
-/// What a calibration takes, roughly.
+/// The approximate time of a calibration.
 const EXPECTED: Duration = Duration::from_secs(4);
 
-/// Measures, and lays what was measured over the table. Where nothing can be measured, or the method's own check fails, a
-/// remark says so and the table stands alone.
+/// Measures latencies and overlays them on the table. If nothing can be measured, or the method's own check
+/// fails, prints a note and leaves the table unchanged.
 pub fn overlay(
     latencies: &mut Latencies,
     keys: BTreeSet<Key>,
@@ -102,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_latency_of_the_collection_is_measured_or_left_out_with_a_reason() {
+    fn every_latency_is_measured_or_left_out_with_a_reason() {
         let keys = keys_of_collection();
         assert!(keys.len() > 100, "{}", keys.len());
         let calibration = match calibrate(BTreeSet::new(), None, &Progress::new(Duration::from_secs(5), true))
@@ -112,8 +118,8 @@ mod tests {
             Err(error) => panic!("{error}"),
         };
         let measured = calibration.measured.iter().map(|measured| &measured.key);
-        let answered: BTreeSet<&Key> =
+        let accounted: BTreeSet<&Key> =
             measured.chain(calibration.left_out.iter().map(|(key, _)| key)).collect();
-        assert_eq!(answered, keys.iter().collect());
+        assert_eq!(accounted, keys.iter().collect());
     }
 }

@@ -1,4 +1,4 @@
-//! The prediction as JSON.
+//! Predictions as JSON.
 
 use super::show::Shown;
 use carryline_chain::analysis::InputPath;
@@ -8,7 +8,7 @@ use carryline_conditions::Dependence;
 use carryline_results::SCHEMA_VERSION;
 use serde_json::{Map, Value, json};
 
-/// One routine as an object, several as a list in one.
+/// One routine as an object, several as a list in an object.
 pub fn object(shown: &[Shown<'_>], latencies: &Latencies, calibration: Option<&Calibration>) -> Value {
     let mut all: Vec<Value> = shown.iter().map(|one| routine(one, latencies)).collect();
     let mut object = match all.len() {
@@ -19,7 +19,7 @@ pub fn object(shown: &[Shown<'_>], latencies: &Latencies, calibration: Option<&C
     object
 }
 
-/// What was measured, what was not and why, and what the method's own checks said.
+/// The latencies measured, those left out with the reason, and the results of the method's own checks.
 fn calibrated(calibration: &Calibration) -> Value {
     let figures = calibration.measured.iter().map(|measured| {
         json!({

@@ -1,4 +1,4 @@
-//! The executed instructions, repeated bodies folded, with those on the longest paths marked.
+//! The executed instructions, with repeated bodies folded and those on the longest paths marked.
 
 use carryline_chain::Analysis;
 use carryline_chain::analysis::InputPath;
@@ -6,10 +6,10 @@ use carryline_chain::fold::{self, Body};
 use carryline_report::table::{Emphasis, Style, emphasise};
 use carryline_report::text::wrap;
 
-/// Lines that are printed.
+/// The maximum number of lines.
 const MOST_LINES: usize = 160;
 
-/// A letter for each input: the first of its name, in capitals if another has it.
+/// A letter for each input: the first of its name, or a capital or the last if that is taken.
 fn letters(inputs: &[InputPath]) -> Vec<(char, &InputPath)> {
     let mut given: Vec<(char, &InputPath)> = Vec::new();
     for input in inputs.iter().filter(|input| input.path_cycles.is_some()) {
@@ -23,17 +23,17 @@ fn letters(inputs: &[InputPath]) -> Vec<(char, &InputPath)> {
     given
 }
 
-/// A listing before it is arranged for a terminal or a page.
+/// A listing, before it is laid out for a terminal or a page.
 pub struct Listing {
-    /// What the marks of its lines are; `None` where there are none.
+    /// The meaning of the marks; `None` without marks.
     pub legend: Option<String>,
     /// The lines; those of the critical chain are strong.
     pub lines: Vec<(String, Emphasis)>,
-    /// Lines that were left out.
+    /// The number of omitted lines.
     pub left: usize,
 }
 
-/// Prints a listing; `full` folds nothing and hides nothing.
+/// Prints a listing; `full` disables folding.
 pub fn print(out: &mut String, call: &Analysis, chained: Option<&str>, full: bool, style: Style) {
     let listing = of(call, chained, full);
     if let Some(legend) = listing.legend {
@@ -66,7 +66,7 @@ pub fn of(call: &Analysis, chained: Option<&str>, full: bool) -> Listing {
     };
     let mut listing = Listing { legend, lines: Vec::new(), left: 0 };
     for body in bodies {
-        // The turn in the middle stands for all: the first and the last differ by what they are next to.
+        // Show the middle iteration: the first and the last differ in their neighbours.
         let shown = body.first + body.length * (body.times / 2);
         let mut hidden: Vec<String> = Vec::new();
         let mut times = Some(body.times).filter(|times| *times > 1);
@@ -89,7 +89,8 @@ pub fn of(call: &Analysis, chained: Option<&str>, full: bool) -> Listing {
             listing.push(&text, if is_critical { Emphasis::Strong } else { Emphasis::None });
         }
         if !hidden.is_empty() {
-            let text = format!("{:>width$}{}: beside it", "", hidden.join(", "), width = 19 + letters.len());
+            let text =
+                format!("{:>width$}{}: off the paths", "", hidden.join(", "), width = 19 + letters.len());
             listing.push(&text, Emphasis::Faint);
         }
     }

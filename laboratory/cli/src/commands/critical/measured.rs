@@ -1,4 +1,4 @@
-//! What the calls take, beside what was predicted: chained, independent and fenced, in core cycles.
+//! Measures the calls that were predicted: chained, independent and fenced, in core cycles.
 
 use super::predict::Prediction;
 use crate::cli::{Common, Critical, Subjects};
@@ -12,35 +12,35 @@ use carryline_results::gather::Situation;
 use carryline_results::{Cell, CycleBasis, Status};
 use std::time::Duration;
 
-/// Time for each routine unless told otherwise.
+/// The default time for each routine.
 const BUDGET_EACH: Duration = Duration::from_secs(3);
 
-/// What was measured of a routine.
+/// The measurements of a routine.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// By dependence.
+    /// Cycles, by dependence.
     pub cycles: Vec<Cycles>,
-    /// How they were found: `pmu` or `est`.
+    /// How cycles were determined: `pmu` or `est`.
     pub basis: Option<CycleBasis>,
-    /// Why there is nothing.
+    /// Why there are no cycles.
     pub missing: Option<String>,
 }
 
 /// Core cycles of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cycles {
-    /// How calls depend on each other.
+    /// The dependence between calls.
     pub dependence: Dependence,
-    /// With everything.
+    /// Gross cycles.
     pub gross: f64,
-    /// Of the null call, gross.
+    /// Gross cycles of the null call.
     pub null: f64,
 }
 
 impl Cycles {
-    /// The figure to hold against a bound. A chain goes from call to call, past the call and return instructions:
-    /// gross. Calls that overlap share one front end with their call and return: gross. Fences and what they wait
-    /// for add up: net.
+    /// The figure to compare with a bound. Gross for chained calls, because the chain bypasses the call and
+    /// return instructions, and for independent calls, because they share the front end with these
+    /// instructions. Net for fenced calls, because fences and the work that they wait for add up.
     pub fn compared(&self) -> f64 {
         match self.dependence {
             Dependence::Chained | Dependence::Independent => self.gross,
@@ -48,7 +48,7 @@ impl Cycles {
         }
     }
 
-    /// What a bound does not explain; no call takes less than the null call.
+    /// The cycles that a bound does not explain; the null call is a bound too.
     pub fn unexplained(&self, bound: Option<f64>) -> Option<f64> {
         let least = if self.dependence == Dependence::Fenced { 0.0 } else { self.null };
         bound.map(|bound| self.compared() - bound.max(least))
@@ -56,20 +56,20 @@ impl Cycles {
 }
 
 impl Measured {
-    /// The cycles of calls that depend on each other in this way.
+    /// The cycles of calls with this dependence.
     pub fn of(&self, dependence: Dependence) -> Option<Cycles> {
         self.cycles.iter().find(|known| known.dependence == dependence).copied()
     }
 }
 
-/// Of all routines.
+/// The measurements of all routines.
 #[derive(Debug, Default)]
 pub struct Measurements {
     cells: Vec<Cell>,
 }
 
 impl Measurements {
-    /// What was measured of a routine; `None` if it was not to be measured.
+    /// The measurements of a routine; `None` if it was not measured.
     pub fn of(&self, prediction: &Prediction) -> Option<Measured> {
         let variant = prediction.variant?;
         let size = prediction.size?.to_string();
@@ -96,14 +96,14 @@ impl Measurements {
     }
 }
 
-/// Core cycles of a cell, gross, and of the null call in the same rounds.
+/// Gross core cycles of a cell, and of the null call in the same rounds.
 fn gross_and_null(cell: &Cell) -> Option<(f64, f64)> {
     let gross = cell.bytes_per_call / cell.bytes_per_cycle.filter(|rate| *rate > 0.0)?;
-    // A call of no bytes has no rate.
+    // A call without bytes has no rate.
     (cell.bytes_per_call > 0.0).then_some((gross, gross - cell.cycles_per_call?))
 }
 
-/// Measures every routine of the collection at its size.
+/// Measures every predicted routine of the collection at its size.
 pub fn measure(
     args: &Critical,
     predictions: &[&Prediction],
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_dependence_is_held_against_its_bound() {
+    fn each_dependence_is_compared_with_its_bound() {
         let cycles = |dependence| Cycles { dependence, gross: 20.0, null: 7.0 };
         assert_eq!(cycles(Dependence::Chained).unexplained(Some(17.0)), Some(3.0));
         // The null call is a bound too.

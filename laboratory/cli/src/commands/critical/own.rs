@@ -1,43 +1,54 @@
-//! A CPU without a table gets one of its own: width, ports and latencies measured once and kept in the user's cache folder.
+//! The table of a CPU without one: width, ports and latencies, measured once and stored in the user's cache
+//! folder.
 
 use super::calibration;
 use crate::cli::Common;
 use crate::inlining::cache::user_folder;
 use crate::output;
+use carryline_chain::calibrate::Calibration;
 use carryline_chain::calibrate::rates::{self, Rates};
-use carryline_chain::calibrate::{Calibration, Clock};
 use carryline_chain::table::Table;
 use carryline_chain::{Key, Latencies};
 use carryline_engine::machine::Here;
 use carryline_engine::progress::Progress;
-use carryline_machine::{clock, process};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the measurement of width and ports takes, roughly.
+/// The approximate time of measuring width and ports.
 const EXPECTED: Duration = Duration::from_secs(2);
 
-/// What was measured of a CPU.
+/// The stored measurements of a CPU.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
-    /// The CPU; a file of another one is not read.
+struct Stored {
+    /// The CPU; the file of another one is ignored.
     cpu: String,
     rates: Rates,
-    /// By key, as printed: core cycles.
+    /// Latencies in core cycles, by printed key.
     latencies: BTreeMap<String, f64>,
+    /// The printed keys of latencies that cannot be measured.
+    #[serde(default)]
+    left_out: BTreeSet<String>,
+}
+
+impl Stored {
+    /// True if all of these latencies were measured or cannot be.
+    fn covers(&self, keys: &BTreeSet<Key>) -> bool {
+        let is_known = |key: String| self.latencies.contains_key(&key) || self.left_out.contains(&key);
+        !self.latencies.is_empty() && keys.iter().all(|key| is_known(key.to_string()))
+    }
 }
 
 /// The measured table of a CPU.
 #[derive(Debug)]
-pub struct Own {
-    /// The nearest table with measured width and ports.
+pub struct OwnTable {
+    /// The nearest table, with measured width and ports.
     pub table: &'static Table,
-    kept: Kept,
+    stored: Stored,
 }
 
-/// The CPU in a word that serves as a file's name.
+/// The CPU's name in a form that suits file names.
 fn name(here: &Here) -> String {
     let cpu = &here.environment.cpu;
     let vendor = cpu.vendor.as_deref().unwrap_or("unknown");
@@ -49,30 +60,29 @@ fn file(cpu: &str) -> Option<PathBuf> {
     user_folder("calibration").map(|folder| folder.join(format!("{cpu}.json")))
 }
 
-fn recall(path: &Path, cpu: &str) -> Option<Kept> {
-    let kept: Kept = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-    (kept.cpu == cpu).then_some(kept)
+fn load(path: &Path, cpu: &str) -> Option<Stored> {
+    let stored: Stored = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    (stored.cpu == cpu).then_some(stored)
 }
 
-/// The table of this CPU, measured now unless it was before; `None`, with a remark, where that is not possible.
-pub fn measured(nearest: &Table, here: &Here, cpu: Option<usize>, common: &Common) -> Option<Own> {
+/// The table of this CPU, measured if it is not stored; `None`, with a note, if that fails.
+pub fn measured(nearest: &Table, here: &Here, cpu: Option<usize>, common: &Common) -> Option<OwnTable> {
     let name = name(here);
-    let known = file(&name).and_then(|path| recall(&path, &name));
-    let kept = match known {
-        Some(kept) => kept,
+    let stored = match file(&name).and_then(|path| load(&path, &name)) {
+        Some(stored) => stored,
         None => {
             let text = format!(
-                "there is no table for this CPU: its width, ports and latencies are measured ({})",
+                "there is no table for this CPU; measuring its width, ports and latencies ({})",
                 nearest.title
             );
             output::note(&text, common);
-            Kept { cpu: name, rates: measure(cpu, common)?, latencies: BTreeMap::new() }
+            Stored { cpu: name, rates: measure(cpu, common)?, ..Stored::default() }
         }
     };
-    match kept.rates.table(nearest) {
-        Ok(table) => Some(Own { table, kept }),
+    match stored.rates.table(nearest) {
+        Ok(table) => Some(OwnTable { table, stored }),
         Err(error) => {
-            output::note(&format!("{error}: the nearest table is used, {}", nearest.title), common);
+            output::note(&format!("{error}: using the nearest table, {}", nearest.title), common);
             None
         }
     }
@@ -80,57 +90,52 @@ pub fn measured(nearest: &Table, here: &Here, cpu: Option<usize>, common: &Commo
 
 fn measure(cpu: Option<usize>, common: &Common) -> Option<Rates> {
     let progress = Progress::new(EXPECTED, common.quiet);
-    // In a separate thread, because the affinity persists.
-    let measure = || {
-        let _measured_all_the_same = cpu.map(process::pin);
-        let clock = Clock { start: clock::start, stop: clock::stop, overhead_ticks: clock::overhead_ticks() };
+    let found = calibration::pinned(cpu, |clock| {
         rates::rates(clock, &mut |done, all| {
             progress.say(format!("measuring width and ports ({done} of {all})"));
         })
-    };
-    let found = std::thread::scope(|scope| match scope.spawn(measure).join() {
-        Ok(found) => found,
-        Err(panic) => std::panic::resume_unwind(panic),
     });
     progress.finish();
     found.map_err(|error| output::note(&error.to_string(), common)).ok()
 }
 
-impl Own {
-    /// Lays the latencies over the table: those that were kept, or, where one of the keys is not among them, all measured anew
-    /// and kept.
+impl OwnTable {
+    /// Overlays the stored latencies on the table; measures and stores them first if one is missing, or on
+    /// request.
     pub fn overlay(
         &mut self,
         latencies: &mut Latencies,
         keys: BTreeSet<Key>,
         cpu: Option<usize>,
+        requested: bool,
         common: &Common,
     ) -> Option<Calibration> {
-        let known: Vec<(Key, f64)> = keys
-            .iter()
-            .filter_map(|key| Some((key.clone(), *self.kept.latencies.get(&key.to_string())?)))
-            .collect();
-        if !self.kept.latencies.is_empty() {
+        if !requested && self.stored.covers(&keys) {
+            let known = keys.into_iter().filter_map(|key| {
+                let cycles = *self.stored.latencies.get(&key.to_string())?;
+                Some((key, cycles))
+            });
             latencies.overlay(known);
             return None;
         }
         let calibration = calibration::overlay(latencies, keys, cpu, common)?;
         if calibration.problems().is_empty() {
             let measured = calibration.measured.iter().map(|one| (one.key.to_string(), one.cycles));
-            self.kept.latencies = measured.collect();
-            if let Err(error) = self.keep() {
-                output::note(&format!("the calibration could not be kept: {error}"), common);
+            self.stored.latencies.extend(measured);
+            self.stored.left_out.extend(calibration.left_out.iter().map(|(key, _)| key.to_string()));
+            if let Err(error) = self.store() {
+                output::note(&format!("the calibration cannot be stored: {error}"), common);
             }
         }
         Some(calibration)
     }
 
-    fn keep(&self) -> std::io::Result<()> {
-        let Some(path) = file(&self.kept.cpu) else { return Ok(()) };
+    fn store(&self) -> std::io::Result<()> {
+        let Some(path) = file(&self.stored.cpu) else { return Ok(()) };
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(&path, serde_json::to_vec(&self.kept)?)
+        std::fs::write(&path, serde_json::to_vec(&self.stored)?)
     }
 }
 
@@ -138,15 +143,31 @@ impl Own {
 mod tests {
     use super::*;
 
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     #[test]
-    fn a_file_of_another_cpu_or_of_nonsense_is_not_read() {
+    fn stored_latencies_cover_only_keys_that_were_measured_or_left_out() {
+        let mut keys = calibration::keys_of_collection();
+        let mut stored = Stored::default();
+        assert!(!stored.covers(&BTreeSet::new()), "nothing was measured");
+        let (left_out, missing) = (keys.pop_first().expect("a key"), keys.pop_first().expect("a key"));
+        stored.latencies = keys.iter().map(|key| (key.to_string(), 1.0)).collect();
+        assert!(stored.covers(&keys));
+        stored.left_out.insert(left_out.to_string());
+        keys.insert(left_out);
+        assert!(stored.covers(&keys));
+        keys.insert(missing);
+        assert!(!stored.covers(&keys));
+    }
+
+    #[test]
+    fn the_file_of_another_cpu_or_a_damaged_one_is_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("one.json");
-        let kept = Kept { cpu: "one".into(), ..Kept::default() };
-        std::fs::write(&path, serde_json::to_vec(&kept).expect("JSON")).expect("a file");
-        assert!(recall(&path, "one").is_some());
-        assert!(recall(&path, "other").is_none());
+        let stored = Stored { cpu: "one".into(), ..Stored::default() };
+        std::fs::write(&path, serde_json::to_vec(&stored).expect("JSON")).expect("a file");
+        assert!(load(&path, "one").is_some());
+        assert!(load(&path, "other").is_none());
         std::fs::write(&path, "nonsense").expect("a file");
-        assert!(recall(&path, "one").is_none());
+        assert!(load(&path, "one").is_none());
     }
 }

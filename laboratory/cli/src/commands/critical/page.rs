@@ -1,7 +1,8 @@
-//! The code of a run's variants for its page: listings and predictions as this command prints them, of many calls at once.
+//! The machine code of a run's variants for its page: the listings and predictions of `carryline critical`,
+//! for many calls.
 
 use super::predict::{Prediction, SIZE};
-use super::{closing, listing, show};
+use super::{listing, show, summary};
 use crate::cli::{Common, Critical};
 use carryline_chain::Latencies;
 use carryline_chain::table;
@@ -14,10 +15,10 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What following all calls of a page may take.
+/// The time limit for tracing all calls of a page.
 const MOST: Duration = Duration::from_secs(6);
 
-/// Follows the calls, those first that come first, as many as there is time for.
+/// Traces calls in their order, as many as the time allows.
 pub fn codes(calls: Vec<Call>, here: &Here, common: &Common) -> Vec<Code> {
     let cpu = &here.environment.cpu;
     let vendor = cpu.vendor.as_deref().unwrap_or_default();
@@ -33,27 +34,27 @@ pub fn codes(calls: Vec<Call>, here: &Here, common: &Common) -> Vec<Code> {
         let found = match begin.elapsed() < MOST {
             true => follow(&call, &latencies, &source),
             false => Err(format!(
-                "there was no time to follow it; carryline critical {}/{} --size {} shows it",
+                "no time was left to trace it; carryline critical {}/{} --size {} shows it",
                 call.family, call.variant, call.bytes
             )),
         };
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        progress.say(format!("following calls for the page ({done} of {all})"));
+        progress.say(format!("tracing calls for the page ({done} of {all})"));
         Code { call, found }
     };
-    // A bridge hands the calls out in their order.
+    // `par_bridge` starts the calls in order.
     let codes = calls.into_iter().par_bridge().map(code).collect();
     progress.finish();
     codes
 }
 
-/// A call as the page shows it, or why it cannot be followed.
+/// The listing of a call, or the reason why there is none.
 fn follow(call: &Call, latencies: &Latencies, source: &str) -> Result<Listing, String> {
     let variant = carryline_variants::find(call.family, &call.variant)
         .ok_or_else(|| "not shown, because the routine is not one of this command's own".to_owned())?;
     let size = usize::try_from(call.bytes).unwrap_or(SIZE);
-    let asked = Critical { size: Some(size), ..Critical::default() };
-    let prediction = Prediction::of_variant(variant, &asked, latencies).map_err(|error| error.to_string())?;
+    let args = Critical { size: Some(size), ..Critical::default() };
+    let prediction = Prediction::of_variant(variant, &args, latencies).map_err(|error| error.to_string())?;
     let found = listing::of(&prediction.call, prediction.signature.chained, false);
     let mut lines: Vec<Line> = found.lines.into_iter().map(line).collect();
     if found.left > 0 {
@@ -69,8 +70,11 @@ fn follow(call: &Call, latencies: &Latencies, source: &str) -> Result<Listing, S
     Ok(Listing {
         legend: found.legend.map_or_else(|| extent.to_owned(), |legend| format!("{extent}; {legend}")),
         lines,
-        binds: closing::sentence(&prediction, None),
-        cycles: Dependence::ALL.into_iter().filter_map(|way| predicted(&prediction, way)).collect(),
+        binds: summary::sentence(&prediction, None),
+        cycles: Dependence::ALL
+            .into_iter()
+            .filter_map(|dependence| predicted(&prediction, dependence))
+            .collect(),
         notes,
     })
 }
@@ -79,7 +83,7 @@ fn line((text, emphasis): (String, Emphasis)) -> Line {
     Line { text, is_critical: emphasis == Emphasis::Strong }
 }
 
-/// The figures for calls that follow each other in that way; `None` where there are none.
+/// The predictions for calls with this dependence; `None` if there are none.
 fn predicted(prediction: &Prediction, dependence: Dependence) -> Option<Predicted> {
     let (bound, cycles) = (prediction.bound(dependence), prediction.predicted(dependence));
     let binds = prediction.overlapping.as_ref().and_then(|calls| calls.of(dependence)?.binds);

@@ -1,84 +1,51 @@
-//! The analysis of one routine: from the collection, an object file or bytes.
+//! Predicts the time of a routine of the collection, in an object file, or given as bytes.
 
+use super::traced::{Overlapping, overlapping, traced};
 use crate::cli::{Critical, Moves};
 use carryline_chain::analysis::{self, LoopBound};
 use carryline_chain::remedies::{self, Followed};
 use carryline_chain::suggest::{self, Change, Suggestion};
-use carryline_chain::trace::{Trace, TraceStep};
-use carryline_chain::window::{self, Binds, Calls, Ops, Simulated};
+use carryline_chain::trace::Trace;
 use carryline_chain::{Analysis, ChainError, Image, Key, Latencies, Options, Scope, Signature, decode};
 use carryline_conditions::Dependence;
 use carryline_engine::failure::{Failure, usage};
-use carryline_engine::protocol::{TraceAnswer, TraceJob};
-use carryline_engine::{prove, session};
-use carryline_variants::c_library::Thresholds;
 use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths, Variant};
 use carryline_verification::subject::SubjectId;
-use carryline_verification::trace::Executed;
 use std::path::Path;
 
-/// The size of a call unless told otherwise: an IPv6 header.
+/// The default size of a call: an IPv6 header.
 pub const SIZE: usize = 40;
 
-/// What is known of a routine before it is measured.
+/// The analysis of a routine, before it is measured.
 pub struct Prediction {
-    /// Its name, or its symbol's, or `bytes`.
+    /// The name of the variant or symbol, or `bytes`.
     pub name: String,
-    /// The variant, if it is one of the collection.
+    /// The variant, if the routine is one.
     pub variant: Option<&'static Variant>,
-    /// The size of the call that was followed, or that its authors made it for.
+    /// The size of the call, in bytes.
     pub size: Option<usize>,
-    /// What its registers mean.
+    /// The meaning of the registers.
     pub signature: Signature,
-    /// The call: straight code, what was executed, or else every path.
+    /// The call: straight-line code, a trace, or else every path.
     pub call: Analysis,
-    /// The code, where the call is a trace: its loops.
+    /// The code, with its loops, if the call is a trace.
     pub code: Option<Analysis>,
-    /// Calls that follow each other, where one could be followed and all of it is modelled.
+    /// Successive calls, if a call was traced and is completely modelled.
     pub overlapping: Option<Overlapping>,
-    /// What went another way than asked.
+    /// Deviations from the request.
     pub notes: Vec<String>,
 }
 
-/// Calls that follow each other, simulated.
-pub struct Overlapping {
-    /// Each waits for the one before.
-    pub chained: Following,
-    /// None waits.
-    pub independent: Following,
-}
-
-/// Calls that follow each other in one way.
-pub struct Following {
-    /// The instructions of a call and of the loop that calls.
-    pub ops: Ops,
-    /// What the simulation found.
-    pub simulated: Simulated,
-    /// What binds them, and the cycles that a call would take without that.
-    pub binds: Option<(Binds, f64)>,
-}
-
-impl Overlapping {
-    /// The calls of that dependence; fenced ones do not overlap.
-    pub fn of(&self, dependence: Dependence) -> Option<&Following> {
-        match dependence {
-            Dependence::Chained => Some(&self.chained),
-            Dependence::Independent => Some(&self.independent),
-            Dependence::Fenced => None,
-        }
-    }
-}
-
 impl Prediction {
-    /// Of bytes in hexadecimal.
+    /// Predicts code given in hexadecimal.
     pub fn of_bytes(hex: &str, args: &Critical, latencies: &Latencies) -> Result<Prediction, Failure> {
         let refused = |error: ChainError| usage(format!("--bytes: {error}"));
         let image = Image::from_hex(hex).map_err(refused)?;
         Prediction::of_image("bytes", &image, args, latencies).map_err(refused)
     }
 
-    /// Of a function in an object file.
+    /// Predicts a function in an object file.
     pub fn of_object(
         path: &Path,
         symbol: &str,
@@ -115,7 +82,8 @@ impl Prediction {
         })
     }
 
-    /// Of a variant, from this program's own code. What depends on the size is followed through a call of that size.
+    /// Predicts a variant, from this program's own code. If its path depends on the size, a call of that size
+    /// is traced.
     pub fn of_variant(
         variant: &'static Variant,
         args: &Critical,
@@ -132,11 +100,11 @@ impl Prediction {
             Ok(code) => code.scope == Scope::Branching || !code.function.stops.is_empty(),
             Err(_) => true,
         };
-        // A call is followed in any case: how calls overlap depends on its addresses.
-        let executed = match followed(variant, &id, size)? {
+        // Always trace a call: how calls overlap depends on its addresses.
+        let executed = match traced(variant, &id, size)? {
             Ok(executed) => Some(executed),
             Err(reason) => {
-                notes.push(format!("no call could be followed: {reason}"));
+                notes.push(format!("no call could be traced: {reason}"));
                 None
             }
         };
@@ -144,7 +112,7 @@ impl Prediction {
             executed.as_ref().and_then(|trace| overlapping(trace, &signature, size, args, latencies));
         let trace = executed.filter(|_| needs_trace);
         let name = variant.name.to_owned();
-        // A dispatcher has no loop of its own; the function that it chose may.
+        // A dispatcher has no loops; the function that it calls may have some.
         let code = match (&trace, code) {
             (Some(trace), Ok(code)) if code.loops.is_empty() => {
                 Ok(entered(variant, trace, &signature, args, latencies).unwrap_or(code))
@@ -155,7 +123,7 @@ impl Prediction {
         let (call, code) = match (of_trace, code) {
             (Some(call), Ok(code)) => (call, Some(code)),
             (Some(call), Err(error)) => {
-                // The C library's code is not this program's: what was executed is all there is.
+                // The C library's code is not part of this program, so there is only the trace.
                 if matches!(variant.landing(), Landing::Routine(_)) {
                     notes.push(format!("the code could not be read as a whole: {error}"));
                 }
@@ -164,7 +132,7 @@ impl Prediction {
             (None, Ok(code)) => (code, None),
             (None, Err(error)) => return Err(usage(format!("{id}: {error}"))),
         };
-        // A simulation of what is not modelled would be a guess.
+        // Without a model of every instruction, a simulation is a guess.
         let overlapping = overlapping.filter(|_| call.not_modelled().is_empty());
         let size = Some(size);
         Ok(Prediction { name, variant: Some(variant), size, signature, call, code, overlapping, notes })
@@ -175,25 +143,25 @@ impl Prediction {
         self.call.latencies.keys().chain(self.code.iter().flat_map(|code| code.latencies.keys()))
     }
 
-    /// The routine and the call in a few words.
+    /// The routine and the size of the call.
     pub fn title(&self) -> String {
         let family = self.variant.map(|variant| format!("{}/", variant.family())).unwrap_or_default();
         let size = self.size.map(|size| format!(", {size} bytes")).unwrap_or_default();
         format!("{family}{}{size}", self.name)
     }
 
-    /// The analysis that has loops, and the one that long calls spend their time in.
+    /// The loop that long calls spend their time in, with the analysis that it belongs to.
     pub fn main_loop(&self) -> Option<(&Analysis, &LoopBound)> {
         let code = self.code.as_ref().unwrap_or(&self.call);
         code.main_loop().map(|found| (code, found))
     }
 
-    /// Every loop.
+    /// All loops.
     pub fn loops(&self) -> &[LoopBound] {
         &self.code.as_ref().unwrap_or(&self.call).loops
     }
 
-    /// The cycles of a call that depends on the others in this way: simulated, and never below the bound. Fenced calls are
+    /// The cycles of a call with this dependence: simulated, but never below the bound. Fenced calls are
     /// predicted by their bound.
     pub fn predicted(&self, dependence: Dependence) -> Option<f64> {
         let bound = self.bound(dependence)?;
@@ -206,8 +174,8 @@ impl Prediction {
         }
     }
 
-    /// The bound on the cycles of a call that depends on the others in this way; `None` where the size that was
-    /// analysed is not that of one call, or where it executes what is not modelled.
+    /// The bound on the cycles of a call with this dependence; `None` if the analysis is not of one call, or
+    /// if a part of it is not modelled.
     pub fn bound(&self, dependence: Dependence) -> Option<f64> {
         if self.call.scope == Scope::Branching || !self.call.not_modelled().is_empty() {
             return None;
@@ -223,7 +191,7 @@ impl Prediction {
         Some(path.unwrap_or(0.0).max(throughput))
     }
 
-    /// What would make the call faster, by what it executed; what gains too little to be measured is left out.
+    /// Changes that would make the call faster; omits gains too small to measure.
     pub fn suggest(&self, args: &Critical, latencies: &Latencies) -> Vec<Suggestion> {
         let options = options(args, latencies);
         let mut found = suggest::for_call(&self.call, &self.signature, options);
@@ -231,7 +199,7 @@ impl Prediction {
         if let Some((code, main)) = self.main_loop() {
             let turns = match self.call.scope {
                 Scope::Trace => remedies::turns(&self.call, main.offset),
-                // No call was followed: the loop stands for itself.
+                // No call was traced: the suggestion is for one iteration.
                 _ => 1,
             };
             for mut split in suggest::for_loop(code, main, options).into_iter().filter(|_| turns > 0) {
@@ -272,37 +240,13 @@ impl Prediction {
     }
 }
 
-/// Calls like the one that was followed, one behind the other.
-fn overlapping(
-    trace: &Trace,
-    signature: &Signature,
-    size: usize,
-    args: &Critical,
-    latencies: &Latencies,
-) -> Option<Overlapping> {
-    if trace.is_cut {
-        return None;
-    }
-    let table = latencies.table();
-    let eliminates = args.moves.map_or(table.eliminates_moves, |moves| moves == Moves::Eliminated);
-    let ports = table.port_names.len();
-    let following = |calls: Calls| {
-        let trace = window::called(trace, signature, calls, size).ok()?;
-        let ops = Ops::of_trace(&trace, latencies, eliminates);
-        let simulated = window::simulate(&ops, &table.core, ports, window::Limits::ALL);
-        let binds = window::binds(&ops, &table.core, ports, simulated.cycles);
-        Some(Following { ops, simulated, binds })
-    };
-    Some(Overlapping { chained: following(Calls::Chained)?, independent: following(Calls::Independent)? })
-}
-
 fn options<'a>(args: &Critical, latencies: &'a Latencies) -> Options<'a> {
     let mut options = Options::new(latencies);
     options.eliminates_moves = args.moves.map(|moves| moves == Moves::Eliminated);
     options
 }
 
-/// What the registers of a family's routines mean.
+/// The meaning of the registers in a family's routines.
 fn signature(family: Family) -> Signature {
     match family {
         Family::Zero => Signature::zero(),
@@ -312,7 +256,7 @@ fn signature(family: Family) -> Signature {
     }
 }
 
-/// What the registers of a variant mean where a timed call lands.
+/// The meaning of the registers at a variant's entry point.
 fn signature_of(variant: &Variant) -> Signature {
     match variant.landing() {
         Landing::Set(_) => Signature::set(),
@@ -320,25 +264,25 @@ fn signature_of(variant: &Variant) -> Signature {
     }
 }
 
-/// The size of the call to look at.
-fn size(variant: &Variant, asked: Option<usize>) -> Result<usize, Failure> {
-    match (asked, variant.lengths) {
-        (Some(asked), lengths) if !lengths.contains(asked) => {
-            let for_what = match lengths {
+/// The size of the call to analyse.
+fn size(variant: &Variant, requested: Option<usize>) -> Result<usize, Failure> {
+    match (requested, variant.lengths) {
+        (Some(requested), lengths) if !lengths.contains(requested) => {
+            let supported = match lengths {
                 Lengths::Only(only) | Lengths::OnlyUnseeded(only) => format!("exactly {only}"),
                 Lengths::UpTo(most) => format!("at most {most}"),
                 Lengths::Any => "any number of".to_owned(),
             };
-            Err(usage(format!("--size {asked}: {} is made for {for_what} bytes", variant.name)))
+            Err(usage(format!("--size {requested}: {} supports {supported} bytes", variant.name)))
         }
-        (Some(asked), _) => Ok(asked),
+        (Some(requested), _) => Ok(requested),
         (None, Lengths::Only(only) | Lengths::OnlyUnseeded(only)) => Ok(only),
         (None, Lengths::UpTo(most)) => Ok(SIZE.min(most)),
         (None, Lengths::Any) => Ok(SIZE),
     }
 }
 
-/// The code of the function that a call went into, of those that move through memory in a loop.
+/// The main function called in a trace: of those with loops, the one with the most bytes per iteration.
 fn entered(
     variant: &Variant,
     trace: &Trace,
@@ -354,7 +298,7 @@ fn entered(
     with_loops.max_by_key(|found| found.main_loop().and_then(|main| main.bytes_per_iteration))
 }
 
-/// Where the code of a variant begins in this process: where a timed call lands.
+/// The address of a variant's code in this process, at which a timed call lands.
 pub fn entry(variant: &Variant) -> u64 {
     variant.landing().address() as u64
 }
@@ -363,47 +307,15 @@ fn code(variant: &Variant) -> Result<Image, ChainError> {
     code_at(entry(variant))
 }
 
-/// This program's code from an address on.
+/// This program's code at an address.
 #[cfg(target_os = "linux")]
 pub fn code_at(address: u64) -> Result<Image, ChainError> {
     Image::from_this_program(address)
 }
 
-/// This program's code from an address on.
+/// This program's code at an address.
 #[cfg(not(target_os = "linux"))]
 pub fn code_at(_address: u64) -> Result<Image, ChainError> {
     let reason = "its own code is read on Linux only; give --object and --symbol".to_owned();
     Err(ChainError::Object { file: "this program".to_owned(), reason })
-}
-
-/// A call of the variant in a worker process, instruction by instruction; or why there is none.
-fn followed(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<Trace, String>, Failure> {
-    if let Some(reason) = prove::lacking(variant) {
-        return Ok(Err(reason));
-    }
-    let thresholds = variant.thresholds().unwrap_or(Thresholds::AsInstalled);
-    let job = TraceJob { subject: id.clone(), len: size };
-    let mut outcome = Err("the worker process ended without an answer".to_owned());
-    let supervisor = session::supervisor(10)?;
-    supervisor.run_with(thresholds, job, 0, &carryline_engine::interrupt::requested, &mut |answer| {
-        outcome = match answer {
-            TraceAnswer::Traced(executed) => Ok(trace(executed)),
-            TraceAnswer::Failed { reason } => Err(reason),
-        };
-    })?;
-    Ok(outcome)
-}
-
-/// The worker's record as the analysis reads it.
-fn trace(executed: Executed) -> Trace {
-    let step = |step: &[u64; 17]| {
-        let mut registers = [0; 16];
-        registers.copy_from_slice(&step[1..]);
-        TraceStep { address: step[0], registers }
-    };
-    Trace {
-        steps: executed.steps.iter().map(step).collect(),
-        code: executed.code.into_iter().collect(),
-        is_cut: executed.is_cut,
-    }
 }

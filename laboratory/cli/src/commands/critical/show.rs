@@ -1,10 +1,10 @@
-//! The prediction for people: the listing with the critical instructions marked, paths, loops, bounds beside what was
-//! measured, and where the latencies come from.
+//! Predictions as text: the listing with the critical instructions marked, paths, loops, bounds next to
+//! measurements, and the sources of the latencies.
 
+use super::llvm_mca::Opinion;
 use super::measured::Measured;
-use super::opinion::Opinion;
 use super::predict::Prediction;
-use super::{closing, listing};
+use super::{listing, summary};
 use carryline_chain::calibrate::Calibration;
 use carryline_chain::suggest::Suggestion;
 use carryline_chain::table::Table as Microarchitecture;
@@ -14,34 +14,35 @@ use carryline_conditions::Dependence;
 use carryline_report::figure::WITHIN_NULL;
 use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
 use carryline_report::text::wrap;
-use carryline_report::units::number;
+use carryline_report::units::{number, percent_signed};
 use std::collections::BTreeMap;
 
-/// Everything about a routine.
+/// The results for a routine.
 pub struct Shown<'a> {
-    /// What was predicted.
+    /// The prediction.
     pub prediction: &'a Prediction,
-    /// What was measured.
+    /// The measurement.
     pub measured: Option<Measured>,
-    /// What others predict.
+    /// The prediction of llvm-mca.
     pub opinion: Option<Opinion>,
-    /// What would be faster.
+    /// Changes that would make it faster.
     pub suggestions: Vec<Suggestion>,
-    /// For each: a routine of the collection that does it, and its time.
+    /// For each suggestion, a variant that makes the change, and its time.
     pub beside: Vec<Option<String>>,
-    /// Suggestions were requested.
-    pub is_asked: bool,
-    /// Every instruction is to be listed.
+    /// Whether suggestions were requested.
+    pub suggest: bool,
+    /// Whether to list every instruction.
     pub is_full: bool,
-    /// The table is only the nearest one, or of no CPU: no figure of it is a bound.
+    /// Whether the table is not this CPU's, so that its figures are no bounds.
     pub is_guess: bool,
 }
 
-/// What is compared.
-const COMPARED: &str = "Chained and independent calls are compared gross: a chain goes past call and return, and calls that overlap \
-                        share the front end with theirs. Fenced ones are compared net of the null call";
+/// How predictions and measurements are compared.
+const COMPARED: &str = "Chained and independent calls are compared gross: a chain bypasses call and return, \
+                        and overlapping calls share the front end with them. Fenced calls are compared net \
+                        of the null call";
 
-/// All routines, and a table of them if there are several.
+/// The text for all routines, with an overview if there are several.
 pub fn render(
     shown: &[Shown<'_>],
     latencies: &Latencies,
@@ -51,7 +52,7 @@ pub fn render(
     let mut out = String::new();
     let assumed = latencies.table();
     let guess = match shown.iter().any(|one| one.is_guess) {
-        true => "; no table for this CPU, so that all figures are estimates",
+        true => "; no table for this CPU, so all figures are estimates",
         false => "",
     };
     out.push_str(&bold(&format!("{}; latencies in core cycles{guess}", assumed.title), style));
@@ -59,7 +60,7 @@ pub fn render(
     if let Some(calibration) = calibration {
         let checks = calibration.checks.iter().map(|(name, cycles)| format!("{name} {cycles:.2}"));
         let text = format!(
-            "{} latencies measured on this machine{}, {} not; chains that must take 1.00: {}",
+            "{} latencies measured on this machine{}, {} left out; chains that must take 1.00: {}",
             calibration.measured.len(),
             if calibration.problems().is_empty() { "" } else { " (and not used)" },
             calibration.left_out.len(),
@@ -93,13 +94,13 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
         let text = format!("no figure: the time of {} is not modelled", missing.join(", "));
         line(out, &text, style);
     }
-    if let Some(table) = closing::ports(prediction, microarchitecture) {
+    if let Some(table) = summary::ports(prediction, microarchitecture) {
         out.push('\n');
         out.push_str(&table.render(style));
     }
     if prediction.variant.is_some() && call.scope != Scope::Branching {
         out.push('\n');
-        out.push_str(&closing::calls(prediction, shown.measured.as_ref(), shown.is_guess).render(style));
+        out.push_str(&summary::calls(prediction, shown.measured.as_ref(), shown.is_guess).render(style));
         if let Some(measured) = &shown.measured {
             if let Some(missing) = &measured.missing {
                 line(out, &format!("not measured: {missing}"), style);
@@ -109,19 +110,19 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
             }
         }
     }
-    if let Some(sentence) = closing::sentence(prediction, shown.measured.as_ref()) {
+    if let Some(sentence) = summary::sentence(prediction, shown.measured.as_ref()) {
         out.push_str(&bold(&wrap(&sentence, style.width, 2), style));
         out.push('\n');
     }
     if let Some(opinion) = &shown.opinion {
         line(out, &opinion_line(opinion), style);
     }
-    for (suggestion, beside) in shown.suggestions.iter().zip(&shown.beside) {
+    for (suggestion, sibling) in shown.suggestions.iter().zip(&shown.beside) {
         let changes: Vec<String> = suggestion.bounds.iter().filter_map(change).collect();
-        let beside = beside.as_ref().map_or(String::new(), |beside| format!("; {beside}"));
+        let beside = sibling.as_ref().map_or(String::new(), |sibling| format!("; {sibling}"));
         line(out, &format!("suggestion: {}: {}{beside}", suggestion.what, changes.join(", ")), style);
     }
-    if shown.is_asked && shown.suggestions.is_empty() {
+    if shown.suggest && shown.suggestions.is_empty() {
         line(out, "suggestion: none that would gain more than 5 %", style);
     }
     for note in prediction.notes.iter().chain(notes(prediction)) {
@@ -131,10 +132,10 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     out.push('\n');
 }
 
-/// Which instructions of the routine were analysed.
+/// The instructions that were analysed.
 pub fn extent(call: &Analysis) -> &'static str {
     match call.scope {
-        Scope::Straight => "straight code",
+        Scope::Straight => "straight-line code",
         Scope::Trace => "the instructions that one call executes",
         Scope::Branching => "every path, each loop once",
     }
@@ -164,9 +165,9 @@ fn line(out: &mut String, text: &str, style: Style) {
     out.push('\n');
 }
 
-/// What the analyses of the call and of the code have to say.
+/// The notes of the analyses of the call and the code.
 pub fn notes(prediction: &Prediction) -> impl Iterator<Item = &String> {
-    // What a call and an indirect jump lead to is in the trace.
+    // The trace includes the targets of calls and indirect jumps.
     let is_resolved = |note: &String| prediction.code.is_some() && note.contains("analysed");
     let code = prediction.code.iter().flat_map(|code| &code.notes).filter(move |note| !is_resolved(note));
     let known = &prediction.call.notes;
@@ -254,8 +255,8 @@ fn overview(shown: &[Shown<'_>]) -> Table {
                 cycles => number(cycles),
             }));
             let off =
-                predicted.zip(found).and_then(|(p, found)| closing::off(dependence, p, found.compared()));
-            row.push(off.map_or("-".into(), closing::signed));
+                predicted.zip(found).and_then(|(p, found)| summary::off(dependence, p, found.compared()));
+            row.push(off.map_or("-".into(), percent_signed));
         }
         table.push(row, Emphasis::None);
     }
@@ -266,8 +267,8 @@ fn opinion_line(opinion: &Opinion) -> String {
     let call = opinion.call_cycles.map(|cycles| format!("the call {} cycles", number(cycles)));
     let main =
         opinion.loop_cycles.map(|cycles| format!("an iteration of the main loop {} cycles", number(cycles)));
-    let said: Vec<String> = call.into_iter().chain(main).collect();
-    let unknown = opinion.unknown.map_or(String::new(), |own| format!(", as it does not know {own}"));
+    let figures: Vec<String> = call.into_iter().chain(main).collect();
+    let unknown = opinion.unknown.map_or(String::new(), |own| format!(", because it does not know {own}"));
     let misreads = match opinion.misreads.is_empty() {
         true => String::new(),
         false => format!("; known to misread: {}", opinion.misreads.join("; ")),
@@ -276,7 +277,7 @@ fn opinion_line(opinion: &Opinion) -> String {
         "second opinion, not used here: {} for {}{unknown}: {}{misreads}",
         opinion.tool,
         opinion.model,
-        said.join(", ")
+        figures.join(", ")
     )
 }
 
@@ -291,12 +292,12 @@ fn change(change: &carryline_chain::suggest::Change) -> Option<String> {
         .map(|_| format!("{} {} -> {} cycles", change.name, cycles(change.before), cycles(change.after)))
 }
 
-/// Where the latencies come from: the mnemonics of each source.
+/// The sources of the latencies, with the mnemonics from each.
 fn sources(out: &mut String, prediction: &Prediction, style: Style) {
     let mut by_source: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let both =
         prediction.call.latencies.iter().chain(prediction.code.iter().flat_map(|code| &code.latencies));
-    // Updates of the stack pointer by pushes and returns are free and not shown.
+    // Updates of the stack pointer by pushes and returns are free and omitted.
     for (key, latency) in both.filter(|(key, _)| !key.is_of_stack_pointer()) {
         for source in latency.source.parts() {
             let known = by_source.entry(source.to_string()).or_default();

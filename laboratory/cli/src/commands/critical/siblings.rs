@@ -1,4 +1,4 @@
-//! Routines of the collection that do what is suggested, so that a measured time stands beside the promise.
+//! Variants that make a suggested change, so that measured times support the suggestion.
 
 use super::measured::Measurements;
 use super::predict::Prediction;
@@ -11,7 +11,7 @@ use carryline_engine::prove;
 use carryline_report::units::number;
 use carryline_variants::Variant;
 
-/// Checksum routines that do it: those made for 40 bytes first.
+/// Checksum variants that make the change; those for 40 bytes come first.
 const fn names(kind: Remedy) -> &'static [&'static str] {
     match kind {
         Remedy::SplitTheChain => &["two_streams_40", "adc_2_streams"],
@@ -23,7 +23,7 @@ const fn names(kind: Remedy) -> &'static [&'static str] {
     }
 }
 
-/// The routine that does what is suggested for another, at a size.
+/// The variant that makes the change to another one, at the same size.
 fn of(kind: Remedy, prediction: &Prediction) -> Option<&'static Variant> {
     let (own, size) = (prediction.variant?, prediction.size?);
     let named = names(kind).iter().filter_map(|name| carryline_variants::find(own.family(), name));
@@ -32,7 +32,7 @@ fn of(kind: Remedy, prediction: &Prediction) -> Option<&'static Variant> {
     })
 }
 
-/// The routines that do what is suggested, each once, predicted at the size in question.
+/// Predicts the variants that make the suggested changes, each once.
 pub fn predict(
     prediction: &Prediction,
     suggestions: &[Suggestion],
@@ -50,7 +50,8 @@ pub fn predict(
     Ok(found)
 }
 
-/// `adc_2_streams, which does it: chained 117 (measured), independent 95 (measured)`.
+/// The times of a variant that makes the change: `adc_2_streams, which does it, takes chained 117 (measured),
+/// ...`.
 pub fn beside(
     kind: Remedy,
     prediction: &Prediction,
@@ -69,5 +70,5 @@ pub fn beside(
         Some(format!("{} {} ({how})", dependence.word(), number(cycles)))
     });
     let figures: Vec<String> = figures.collect();
-    (!figures.is_empty()).then(|| format!("{}, which does it, takes {}", variant.name, figures.join(", ")))
+    (!figures.is_empty()).then(|| format!("{}, which does this, takes {}", variant.name, figures.join(", ")))
 }

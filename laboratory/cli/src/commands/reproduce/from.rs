@@ -1,4 +1,4 @@
-//! `carryline reproduce --from`: what stored runs, or files of them, found; several of one machine as one.
+//! `carryline reproduce --from`: the results of stored runs or files; several of one machine are merged.
 
 use crate::cli::Common;
 use carryline_engine::failure::{Failure, usage};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is read of a run's JSON.
+/// The fields read from a run's JSON.
 #[derive(Deserialize)]
 struct RunFile {
     seed: u64,
@@ -31,19 +31,19 @@ struct FileFloor {
     by_situation: BTreeMap<String, f64>,
 }
 
-/// What the runs that these words name found. Of an experiment that is in several, the last counts.
+/// The merged results of runs. If several contain an experiment, the last one counts.
 pub fn runs(words: &[String], common: &Common) -> Result<RunResult, Failure> {
     let mut all: Option<RunResult> = None;
     for word in words {
         let run = run(word, common)?;
         if run.experiments.is_empty() {
             return Err(usage(format!(
-                "run {word} has no experiments; 'carryline history' lists the runs, and those of 'reproduce' have some"
+                "run {word} has no experiments; 'carryline history' shows which runs are of 'reproduce'"
             )));
         }
         all = Some(match all {
             None => run,
-            Some(before) => together(before, run, &words[0], word)?,
+            Some(before) => merge(before, run, &words[0], word)?,
         });
     }
     all.ok_or_else(|| usage("--from names no run"))
@@ -51,7 +51,7 @@ pub fn runs(words: &[String], common: &Common) -> Result<RunResult, Failure> {
 
 fn run(word: &str, common: &Common) -> Result<RunResult, Failure> {
     let path = Path::new(word);
-    // As everywhere, a number is a run's; anything else that exists, or is written as a path, is a file.
+    // A number is always a run's; any other word that is or looks like a path is a file.
     let is_path = path.exists() || word.contains(['.', '/']);
     match word.parse::<i64>().is_err() && is_path {
         true => file(path),
@@ -65,7 +65,7 @@ fn file(path: &Path) -> Result<RunResult, Failure> {
         std::fs::read_to_string(path).map_err(|error| usage(format!("cannot read {shown}: {error}")))?;
     let file: RunFile = serde_json::from_str(&text).map_err(|error| {
         usage(format!(
-            "{shown} is no run of experiments ({error}); 'carryline reproduce --from RUN --format json' writes one"
+            "{shown} is not a run of experiments ({error}); 'carryline reproduce --from RUN --format json' writes one"
         ))
     })?;
     let floor = |FileFloor { relative, pairs, by_situation }| NoiseFloor {
@@ -89,14 +89,14 @@ fn file(path: &Path) -> Result<RunResult, Failure> {
     })
 }
 
-/// Two runs of one machine as one, without their cells.
-fn together(before: RunResult, run: RunResult, first: &str, second: &str) -> Result<RunResult, Failure> {
+/// Merges two runs of one machine, without their cells.
+fn merge(before: RunResult, run: RunResult, first: &str, second: &str) -> Result<RunResult, Failure> {
     let read = |value: &Value| serde_json::from_value::<Environment>(value.clone());
     if let (Ok(one), Ok(other)) = (read(&before.environment), read(&run.environment)) {
         let differences = one.differences(&other);
         if !differences.is_empty() {
             return Err(Failure::Unlike(format!(
-                "runs {first} and {second} cannot be shown as one:\n  {}",
+                "runs {first} and {second} cannot be merged; they differ in:\n  {}",
                 differences.join("\n  ")
             )));
         }

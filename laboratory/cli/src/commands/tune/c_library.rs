@@ -1,6 +1,6 @@
-//! The C library's half of `carryline tune`.
+//! `carryline tune --libc`: tunes the C library.
 
-use super::{Answer, OfLibc, screen};
+use super::{LibcAnswer, TuneAnswer, screen};
 use crate::cli::{Common, Format, Tune};
 use crate::output;
 use carryline_engine::failure::{Failure, status, usage};
@@ -11,7 +11,7 @@ use carryline_tune::confirm::Confirmed;
 use carryline_tune::output::DecisionRow;
 use carryline_variants::Family;
 
-/// Searches.
+/// Searches for better thresholds of the C library and prints the result.
 pub fn run(
     args: &Tune,
     families: &[Family],
@@ -32,8 +32,8 @@ pub fn run(
         Format::Json => {
             let confirmation: Vec<&Confirmed> =
                 tuned.judged.iter().flat_map(|judged| &judged.cells).collect();
-            let libc = OfLibc { tunables: line, decisions: rows(&tuned), confirmation };
-            let json = Answer { libc: Some(libc), ..Answer::new(lab, here)? };
+            let libc = LibcAnswer { tunables: line, decisions: rows(&tuned), confirmation };
+            let json = TuneAnswer { libc: Some(libc), ..TuneAnswer::new(lab, here)? };
             output::print_json("tune", &json, common)?;
         }
         Format::Table => {

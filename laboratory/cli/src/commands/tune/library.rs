@@ -1,7 +1,7 @@
-//! The library's half of `carryline tune`.
+//! `carryline tune` without `--libc`: tunes the library.
 
-use super::{Answer, screen};
-use crate::cli::{Common, Format, Tune};
+use super::{TuneAnswer, screen};
+use crate::cli::{Common, Tune};
 use crate::commands::run::read_sizes;
 use crate::commands::verify;
 use crate::output;
@@ -20,10 +20,10 @@ use carryline_variants::Family;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What names a built-in profile instead of a file.
+/// The prefix of a built-in profile's name in place of a file.
 const BUILT_IN: &str = "builtin:";
 
-/// Searches, or checks a profile.
+/// Searches for a better profile, or checks one.
 pub fn run(
     args: &Tune,
     families: &[Family],
@@ -41,7 +41,7 @@ pub fn run(
     let tuned = match &args.check {
         Some(path) => {
             let settings = of_this_cpu(path)?;
-            // What the CPU gets without the file, even where the variable names it.
+            // What the CPU gets without the file, even if CARRYLINE_TUNING names it.
             let built_in = Settings::from(built_in_for(Model::here()).1);
             check(lab, &built_in, &settings, &sizes, args.budget)?
         }
@@ -54,30 +54,32 @@ pub fn run(
     let status = status_of(&tuned, args.check.is_some());
     let profile = file(&tuned, here, lab.seed);
     let kept = tuned.settings != tuned.base && status == 0;
-    let json = Answer {
+    let json = TuneAnswer {
         decisions: decisions(&tuned),
         confirmation: confirmation(&tuned),
         measured: &tuned.measured,
         profile: kept.then_some(profile.as_str()),
-        ..Answer::new(lab, here)?
+        ..TuneAnswer::new(lab, here)?
     };
-    match common.format {
-        Format::Json => output::print_json("tune", &json, common)?,
-        Format::Table => output::print(&screen::library(&tuned, args.check.is_some(), output::style()))?,
-    }
+    output::print_result(
+        "tune",
+        &json,
+        |style| screen::library(&tuned, args.check.is_some(), style),
+        common,
+    )?;
     for proof in tuned.wrong().chain(tuned.unverified()) {
-        output::complain(&verify::sentence(proof));
+        output::message(&verify::sentence(proof));
     }
     if let Some(path) = &args.write {
         match kept {
             true => {
                 replace(path, &profile)?;
                 output::note(
-                    &format!("wrote {}; use it by {VARIABLE}={}", path.display(), path.display()),
+                    &format!("wrote {}; use it with {VARIABLE}={}", path.display(), path.display()),
                     common,
                 );
             }
-            false => output::note(&format!("{} is as it was: nothing was kept", path.display()), common),
+            false => output::note(&format!("{} is unchanged: nothing was kept", path.display()), common),
         }
     }
     if let (Some([toml, evidence]), 0) = (&emitted, status) {
@@ -85,7 +87,7 @@ pub fn run(
         replace(evidence, &serde_json::to_string_pretty(&json)?)?;
         output::note(
             &format!(
-                "wrote {} and {}; CONTRIBUTING.md says what is next",
+                "wrote {} and {}; see CONTRIBUTING.md for the next steps",
                 toml.display(),
                 evidence.display()
             ),
@@ -108,16 +110,16 @@ fn status_of(tuned: &Tuned, is_check: bool) -> u8 {
     }
 }
 
-/// The settings that this process's library goes by.
+/// The settings of this process's library.
 fn in_force() -> Result<Settings, Failure> {
     match std::env::var(VARIABLE) {
-        // `main` has refused what cannot be used.
+        // Valid, because `main` has checked it.
         Ok(word) if !word.trim().is_empty() => read(word.trim()),
         _ => Ok(Settings::from(built_in_for(Model::here()).1)),
     }
 }
 
-/// The settings of a file, or of a built-in profile, for whatever CPU.
+/// The settings of a file or a built-in profile, for any CPU.
 fn read(word: &str) -> Result<Settings, Failure> {
     match word.strip_prefix(BUILT_IN) {
         Some(name) => built_in(name).map(Settings::from).ok_or_else(|| {
@@ -133,11 +135,11 @@ fn read(word: &str) -> Result<Settings, Failure> {
     }
 }
 
-/// The settings of a file for this CPU.
+/// The settings of a file; fails if it is not for this CPU.
 fn of_this_cpu(path: &Path) -> Result<Settings, Failure> {
     let text = text_of(path)?;
     let profile = parse(&text).map_err(|error| refused(path, &error))?;
-    // The same checks as of a program that loads it.
+    // The same checks as in a program that loads the file.
     carryline::tuning::apply(&text).map_err(|error| refused(path, &error))?;
     Ok(Settings::from(&profile))
 }
@@ -150,7 +152,7 @@ fn refused(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     usage(format!("{}: {error}", path.display()))
 }
 
-/// The text of the profile that was found.
+/// The text of the found profile.
 fn file(tuned: &Tuned, here: &Here, seed: u64) -> String {
     let models = Model::here().map(|model| Models {
         vendor: model.vendor,
@@ -196,12 +198,12 @@ fn file(tuned: &Tuned, here: &Here, seed: u64) -> String {
     profile.to_string()
 }
 
-/// Writes a file whole or not at all.
+/// Replaces a file atomically.
 fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
-        // As other files are made: temporary ones are for their owner alone.
+        // Temporary files are readable by their owner only; use the usual mode.
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

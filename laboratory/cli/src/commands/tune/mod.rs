@@ -1,4 +1,5 @@
-//! `carryline tune`: what this machine is best off with, searched for, verified, confirmed, and kept as a profile.
+//! `carryline tune`: searches for the best settings on this machine, verifies and confirms them, and writes a
+//! profile.
 
 mod c_library;
 mod library;
@@ -31,12 +32,12 @@ pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
         )));
     }
     let here = Here::look();
-    let supervisor = session::supervisor(args.patience)?;
+    let supervisor = session::supervisor(args.workers.patience)?;
     let progress = Progress::new(args.budget, common.quiet);
     let lab = Lab {
         supervisor: &supervisor,
         caches: here.caches,
-        cpu: here.cpu(args.cpu)?,
+        cpu: here.cpu(args.workers.cpu)?,
         progress: &progress,
         seed: session::seed(common.seed),
         may_cost: args.may_cost / 100.0,
@@ -53,34 +54,34 @@ pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
     Ok(status)
 }
 
-/// What a program reads.
+/// The result in JSON.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TuneAnswer<'a> {
     schema_version: u32,
     seed: u64,
     environment: serde_json::Value,
     decisions: Vec<DecisionRow>,
     confirmation: Vec<&'a Confirmed>,
-    /// What the search measured.
+    /// The measurements of the search.
     measured: &'a [Measured],
     /// The text of the profile, if something was kept.
     profile: Option<&'a str>,
-    libc: Option<OfLibc<'a>>,
+    libc: Option<LibcAnswer<'a>>,
 }
 
 /// The part about the C library.
 #[derive(Serialize)]
-struct OfLibc<'a> {
-    /// The value of `GLIBC_TUNABLES`, or null where nothing is to be set.
+struct LibcAnswer<'a> {
+    /// The value of `GLIBC_TUNABLES`; null if none is recommended.
     tunables: Option<String>,
     decisions: Vec<DecisionRow>,
     confirmation: Vec<&'a Confirmed>,
 }
 
-impl Answer<'_> {
-    /// One that says nothing yet.
+impl TuneAnswer<'_> {
+    /// A result without decisions.
     fn new(lab: &Lab<'_>, here: &Here) -> Result<Self, Failure> {
-        Ok(Answer {
+        Ok(TuneAnswer {
             schema_version: SCHEMA_VERSION,
             seed: lab.seed,
             environment: serde_json::to_value(&here.environment)?,

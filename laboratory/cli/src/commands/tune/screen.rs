@@ -1,4 +1,4 @@
-//! What a person sees of `carryline tune`.
+//! The text output of `carryline tune`.
 
 use carryline_report::table::{Emphasis, Kind, Style, Table};
 use carryline_report::text::wrap;
@@ -9,10 +9,10 @@ use carryline_tune::confirm::{ChangeVerdict, Confirmed, Judged};
 use carryline_tune::{Tuned, c_library};
 use carryline_variants::Family;
 
-/// What is kept is said to cost something where it takes longer by more than this.
+/// A kept change is reported as slower in a cell if it costs more than this there.
 const LEAST_COST: f64 = 0.03;
 
-/// A row of the table: name, in force, found, what became of it.
+/// A row of the table: name, value in force, and the judgement of a change if there is one.
 type Line<'a> = (String, String, Option<&'a Judged>);
 
 fn table(lines: &[Line<'_>], is_check: bool) -> Table {
@@ -53,12 +53,12 @@ fn table(lines: &[Line<'_>], is_check: bool) -> Table {
     table
 }
 
-/// A ratio of times as one of speeds, and its interval.
+/// Converts a ratio of times and its interval to ratios of speeds.
 fn speed(ratio: &Ratio) -> (String, String) {
     (format!("{:.2}", 1.0 / ratio.median), format!("[{:.2}, {:.2}]", 1.0 / ratio.high, 1.0 / ratio.low))
 }
 
-/// The sizes at which a change makes a difference.
+/// The range of sizes that a change affects.
 fn place(judged: &Judged) -> String {
     let sizes = judged.change.cells.iter().map(|cell| &cell.condition.sizes);
     let (least, most) = (sizes.clone().map(|sizes| sizes.min()).min(), sizes.map(|sizes| sizes.max()).max());
@@ -68,7 +68,7 @@ fn place(judged: &Judged) -> String {
     }
 }
 
-/// The library's table and what follows from it.
+/// The library's table, followed by the conclusions.
 pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
     let lines: Vec<Line<'_>> = Entry::all()
         .map(|what| {
@@ -78,12 +78,9 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         .collect();
     let mut text = table(&lines, is_check).render(style);
     text.push('\n');
-    let mut say = |sentence: &str| {
-        text.push_str(&wrap(sentence, style.width.or(Some(100)), 0));
-        text.push('\n');
-    };
+    let mut say = |sentence: &str| text.push_str(&paragraph(sentence, style));
     if tuned.wrong().next().is_some() {
-        say("The library with what was found is wrong; nothing was kept.");
+        say("With the settings found, the library is wrong; nothing was kept.");
         return text;
     }
     if tuned.interrupted {
@@ -91,13 +88,13 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         return text;
     }
     if tuned.unverified().next().is_some() {
-        say("The library with what was found could not be verified; nothing was kept.");
+        say("With the settings found, the library could not be verified; nothing was kept.");
         return text;
     }
     if tuned.judged.is_empty() {
         say(match is_check {
-            true => "The profile decides what is decided without it.",
-            false => "Nothing to gain here: the search found nothing better than what is in force.",
+            true => "The profile makes the same decisions as the library without it.",
+            false => "Nothing to gain here: the search found nothing better than the settings in force.",
         });
         return text;
     }
@@ -109,16 +106,14 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         say(&programs(&tuned.whole));
     }
     if tuned.is_undecided() {
-        say(
-            "The machine is too noisy to tell: what settings differ from themselves hides the gain. A longer --budget, or a \
-             quiet machine, may help.",
-        );
+        say("The machine is too noisy to tell: the gain is less than the difference between two \
+             measurements of the same settings. Try a longer --budget, or a quiet machine.");
         return text;
     }
     let hidden: Vec<&str> = tuned.hidden().map(|judged| judged.change.name.as_str()).collect();
     if !hidden.is_empty() {
         say(&format!(
-            "Too noisy to tell about {}: a longer --budget, or a quiet machine, may help.",
+            "Too noisy to tell about {}: try a longer --budget, or a quiet machine.",
             hidden.join(", ")
         ));
     }
@@ -126,10 +121,10 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         let count =
             |verdict: ChangeVerdict| tuned.judged.iter().filter(|judged| judged.verdict == verdict).count();
         match (count(ChangeVerdict::Slower), count(ChangeVerdict::Mixed)) {
-            (0, 0) => say("The profile holds here: nothing in it is slower than what is decided without it."),
+            (0, 0) => say("The profile holds here: none of its decisions is slower than without it."),
             (0, mixed) => say(&format!(
-                "The profile holds here: none of its decisions costs time in the mean of its cells, {mixed} cost some in a part of \
-                 them."
+                "The profile holds here: none of its decisions costs time on average, but {mixed} cost \
+                 time in some cells."
             )),
             (slower, _) => {
                 say(&format!("The profile does not hold here: {slower} of its decisions cost time."))
@@ -141,18 +136,18 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
     text
 }
 
-/// What the judgement rests on.
+/// The basis of the judgements.
 fn confirmed(judged: &[Judged]) -> String {
     let cells: usize = judged.iter().map(|judged| judged.cells.len()).sum();
     let floor = judged.iter().map(|judged| judged.floor).fold(0.0, f64::max);
     format!(
-        "Compared in new processes at sizes and offsets that the search did not use: {cells} cells; the settings in force differ \
-         from themselves by {:.1} % at most.",
+        "Compared in new processes at sizes and offsets that the search did not use: {cells} cells; two \
+         measurements of the settings in force differ by at most {:.1} %.",
         100.0 * floor
     )
 }
 
-/// Where a change that is faster in the mean is slower.
+/// The worst cells of changes that are faster on average but slower in some cells.
 fn costs(judged: &[Judged]) -> Vec<String> {
     let is_slower = |judged: &&Judged| {
         let kept = judged.verdict == ChangeVerdict::Faster;
@@ -164,14 +159,14 @@ fn costs(judged: &[Judged]) -> Vec<String> {
         let worst = judged.cells.iter().max_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median))?;
         let (median, interval) = speed(&worst.ratio);
         Some(format!(
-            "{} is slower somewhere: {median} {interval} at {}.",
+            "{} is slower in some cells, worst {median} {interval} at {}.",
             judged.change.name, worst.situation
         ))
     };
     mixed.filter_map(worst).collect()
 }
 
-/// The gain over the sizes of programs.
+/// The gain over the sizes of the fleet and of the user.
 fn programs(whole: &[Confirmed]) -> String {
     let mean = |pick: &dyn Fn(&&Confirmed) -> bool| -> Option<f64> {
         let logs: Vec<f64> = whole.iter().filter(pick).map(|cell| -cell.ratio.median.ln()).collect();
@@ -186,10 +181,10 @@ fn programs(whole: &[Confirmed]) -> String {
     ];
     let parts: Vec<String> =
         parts.iter().filter_map(|(name, mean)| Some(format!("{name} {:.2}", (*mean)?))).collect();
-    format!("With what was kept, times as fast, in the mean: {}.", parts.join(", "))
+    format!("Mean speed with the settings kept, times that before: {}.", parts.join(", "))
 }
 
-/// The C library's table and what follows from it.
+/// The C library's table, followed by the conclusions.
 pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: bool, style: Style) -> String {
     let there = c_library::NAMES.into_iter().filter(|name| tuned.base.has(name));
     let lines: Vec<Line<'_>> = there
@@ -200,10 +195,7 @@ pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: boo
         .collect();
     let mut text = table(&lines, false).render(style);
     text.push('\n');
-    let mut say = |sentence: &str| {
-        text.push_str(&wrap(sentence, style.width.or(Some(100)), 0));
-        text.push('\n');
-    };
+    let mut say = |sentence: &str| text.push_str(&paragraph(sentence, style));
     if tuned.interrupted {
         say("Interrupted; nothing is recommended.");
         return text;
@@ -224,30 +216,33 @@ pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: boo
                 let best = cells.min_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
                 if let Some(best) = best {
                     let (median, interval) = speed(&best.ratio);
-                    say(&format!("Most at {}: {median} times as fast {interval}.", best.situation));
+                    say(&format!("Best at {}: {median} times as fast {interval}.", best.situation));
                 }
             }
             text.push_str(&format!(
-                "\nFor a shell, a service (systemd), a container:\n\n  \
+                "\nIn a shell, a service (systemd), a container:\n\n  \
                  export GLIBC_TUNABLES={line}\n  \
                  Environment=GLIBC_TUNABLES={line}\n  \
                  docker run --env GLIBC_TUNABLES={line} ...\n\n\
-                 On a program of yours: carryline real --tunables {line} -- COMMAND\n"
+                 With a program of yours: carryline real --tunables {line} -- COMMAND\n"
             ));
         }
         None if tuned.is_undecided() => {
-            say("The machine is too noisy to tell: what the C library differs from itself hides the gain.");
+            say("The machine is too noisy to tell: the gain is less than the difference between two \
+                 measurements of the same settings.");
         }
         None => say("Nothing to gain here: no setting of the tunables was confirmed to be faster."),
     }
     if !caches_known {
-        text.push_str(&wrap(
-            "No third level of the caches is reported here, as under some hypervisors: glibc then computes \
-             x86_non_temporal_threshold from nothing, and copies may be non-temporal far too early. Check its value above.",
-            style.width.or(Some(100)),
-            0,
+        text.push_str(&paragraph(
+            "No third-level cache is reported here, as under some hypervisors. glibc then computes \
+             x86_non_temporal_threshold from zero, and copies may be non-temporal far too early; check its value above.",
+            style,
         ));
-        text.push('\n');
     }
     text
+}
+
+fn paragraph(text: &str, style: Style) -> String {
+    wrap(text, style.width.or(Some(100)), 0) + "\n"
 }

@@ -1,42 +1,42 @@
-//! Making register state, asking for it, saving and restoring it.
+//! Sets, queries, saves and restores register state.
 
 use carryline_engine::probe::Impossible;
 use carryline_machine::clock;
 use core::arch::asm;
 use core::arch::x86_64::__cpuid_count;
 
-/// Components that hold x87, vector and mask registers: all that this touches.
+/// The components used here: x87, vector and mask registers.
 pub(super) const TOUCHED: u64 = 0b1110_0111;
 const YMM: u64 = 1 << 2;
 const ZMM: u64 = 0b1110_0000;
 
-/// What the CPU and the system offer.
+/// The XSAVE features of the CPU and the system.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offered {
-    /// Components that are on, of those that this touches.
+    /// The enabled components among [`TOUCHED`].
     pub components: u64,
-    /// Bytes that saving takes.
+    /// Bytes of a save area.
     pub area_bytes: usize,
-    /// The optimised save.
+    /// Whether there is `XSAVEOPT`.
     pub xsaveopt: bool,
-    /// The compacted save.
+    /// Whether there is `XSAVEC`.
     pub xsavec: bool,
-    /// Whether user mode may ask what is in use.
+    /// Whether user mode can query the components in use.
     pub in_use: bool,
 }
 
 impl Offered {
-    /// Looks.
+    /// Detects the features.
     pub(super) fn look() -> Result<Offered, Impossible> {
         if !std::arch::is_x86_feature_detected!("xsave") {
             return Err(Impossible("the CPU or the system has no XSAVE".to_owned()));
         }
         let (low, high): (u32, u32);
-        // SAFETY: XSAVE is there and the system has it on; register 0 always is.
+        // SAFETY: the CPU has XSAVE and the system has enabled it; register 0 always exists.
         unsafe {
             asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags));
         }
-        // SAFETY: a CPU with XSAVE has this leaf. Some toolchains hold the call for safe already.
+        // SAFETY: a CPU with XSAVE has this leaf. In some toolchains the call is already safe.
         #[allow(unused_unsafe, reason = "depends on the toolchain")]
         let (sizes, more) = unsafe { (__cpuid_count(0xd, 0), __cpuid_count(0xd, 1)) };
         Ok(Offered {
@@ -48,7 +48,7 @@ impl Offered {
         })
     }
 
-    /// Whether the registers that a state writes are there.
+    /// Checks that the registers that a state writes exist.
     pub(super) fn has(&self, state: &str) -> Result<(), String> {
         let needed = match state {
             "ymm" => YMM,
@@ -63,7 +63,7 @@ impl Offered {
     }
 }
 
-/// Room for saved state, aligned as the instructions ask, with a valid header.
+/// A save area, aligned as the instructions require, with a valid header.
 #[derive(Debug)]
 pub(super) struct Area {
     words: Vec<u64>,
@@ -71,12 +71,12 @@ pub(super) struct Area {
 }
 
 impl Area {
-    /// All zero but for the control words: what `XRSTOR` loads from it is the initial state.
+    /// An area from which `XRSTOR` loads the initial state: all zero except for the control words.
     pub(super) fn initial(bytes: usize) -> Area {
         let words = vec![0_u64; bytes.max(576) / 8 + 16];
         let skip = (words.as_ptr().addr().wrapping_neg() % 64) / 8;
         let mut area = Area { words, skip };
-        // MXCSR is loaded even where the rest is initial; x87 exceptions are masked.
+        // MXCSR is loaded even if the rest is initial; x87 exceptions are masked.
         area.words[area.skip] = 0x037f;
         area.words[area.skip + 3] = 0x1f80;
         area
@@ -87,17 +87,17 @@ impl Area {
     }
 }
 
-/// Brings every register of those components into its initial state and then writes those of the state.
+/// Sets every register of the components to its initial state, then writes those of the state.
 ///
 /// # Safety
-/// `initial` is an area as [`Area::initial`] makes it, the components are on, and [`Offered::has`] the state.
+/// `initial` comes from [`Area::initial`], the components are enabled, and [`Offered::has`] the state.
 #[inline(always)]
 pub(super) unsafe fn set(state: usize, initial: &mut Area, components: u64) {
     let area = initial.start();
     macro_rules! set {
         ($($line:literal),*) => {
-            // SAFETY: the area is aligned and its header valid; every register that changes is given as clobbered, and
-            // the x87 stack is empty afterwards.
+            // SAFETY: the area is aligned and its header valid; every register that changes is declared as
+            // clobbered, and the x87 stack is empty afterwards.
             unsafe {
                 asm!(
                     "xrstor64 [{area}]",
@@ -145,46 +145,45 @@ pub(super) unsafe fn set(state: usize, initial: &mut Area, components: u64) {
     }
 }
 
-/// The components in use. To be called right after [`set`]: it is inlined, and nothing of it uses vector registers.
+/// The components in use. Call it right after [`set`]: it is inlined and uses no vector registers.
 ///
 /// # Safety
 /// [`Offered::in_use`] must hold.
 #[inline(always)]
 pub(super) unsafe fn in_use() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: the caller says that `Offered::in_use` holds: XGETBV is there and answers for ECX = 1.
+    // SAFETY: by the caller's contract `Offered::in_use` holds, so XGETBV accepts ECX = 1.
     unsafe {
         asm!("xgetbv", in("ecx") 1, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags));
     }
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Ticks of `count` executions of an instruction, by its place in `INSTRUCTIONS`, on those components; the registers hold
-/// what the caller set just before.
+/// Ticks of `count` executions of an instruction, given by its index in `INSTRUCTIONS`, on these components;
+/// the registers hold what the caller has just set.
 ///
 /// # Safety
-/// The CPU has the instruction, the components are on, and the area has room for them. Restoring needs an area into which
-/// these very registers were saved, or an initial one.
+/// The CPU has the instruction, the components are enabled, and the area has room for them. Restoring needs
+/// an area into which the present contents of the registers were saved, or an initial one.
 #[inline(always)]
 pub(super) unsafe fn repeat(instruction: usize, area: &mut Area, components: u64, count: u32) -> u64 {
     let start = area.start();
     macro_rules! repeat {
         ($line:literal) => {
-            // SAFETY: the caller says that the CPU has the instruction, that the components are on, that the area has room
-            // for them, and that what is restored was saved there; every register that changes is given as clobbered.
+            // SAFETY: by the caller's contract the CPU has the instruction, the components are enabled, the
+            // area has room for them, and what is restored was saved there; every register that changes is
+            // declared as clobbered.
             unsafe {
                 asm!(
                     "2:",
                     $line,
-                    "dec {count:e}",
+                    "dec ecx",
                     "jnz 2b",
                     area = in(reg) start,
-                    count = inout(reg) count => _,
-                    in("eax") components as u32,
-                    in("edx") (components >> 32) as u32,
-                    out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
-                    out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
-                    out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                    inout("ecx") count => _,
+                    inout("eax") components as u32 => _,
+                    inout("edx") (components >> 32) as u32 => _,
+                    clobber_abi("sysv64"),
                 )
             }
         };
@@ -210,7 +209,7 @@ mod tests {
             (0..super::super::STATES.len()).filter(|at| offered.has(super::super::STATES[*at]).is_ok());
         known
             .map(|state| {
-                // SAFETY: the state is there, and the question may be asked.
+                // SAFETY: the machine has the state, and `Offered::in_use` holds.
                 let bits = unsafe {
                     set(state, &mut initial, offered.components);
                     in_use()
@@ -224,7 +223,7 @@ mod tests {
     fn dirty_states_are_in_use_and_the_clean_one_is_not() {
         let offered = match Offered::look() {
             Ok(offered) if offered.in_use => offered,
-            // Nothing to ask.
+            // The CPU does not report what is in use.
             _ => return,
         };
         for (state, bits) in used(&offered) {
@@ -240,12 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_dirty_comes_back_dirty() {
+    fn a_saved_dirty_state_is_restored() {
         let Ok(offered) = Offered::look() else { return };
         let mut initial = Area::initial(offered.area_bytes);
         let mut saved = Area::initial(offered.area_bytes);
         let last: u64;
-        // SAFETY: xmm registers are everywhere; the area was saved just before it is restored.
+        // SAFETY: every x86-64 CPU has xmm registers; the area is saved just before it is restored.
         unsafe {
             set(3, &mut initial, offered.components);
             repeat(0, &mut saved, offered.components, 1);

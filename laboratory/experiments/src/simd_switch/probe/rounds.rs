@@ -1,4 +1,4 @@
-//! Two threads on one CPU, and rounds of switches between them.
+//! Rounds of switches between two threads on one CPU.
 
 use super::registers::{self, Area, Offered};
 use super::{Facts, INSTRUCTIONS, PARTS, STATES, all_series};
@@ -11,17 +11,17 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::pipe::pipe;
 use std::os::fd::OwnedFd;
 
-/// Round trips to a sample: two switches each.
+/// Round trips per sample, of two switches each.
 const TRIPS: usize = 100;
-/// How often a state is made, or an instruction repeated, to be timed.
+/// How often a state is set, or an instruction executed, per sample.
 const REPEATS: u32 = 200;
-/// The byte that ends the other thread; others are states.
+/// The byte that ends the other thread; all others are states.
 const END: u8 = 255;
 
 pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let offered = Offered::look()?;
     if setup.cpu.is_none() {
-        // SAFETY: asks for the number of the CPU and nothing else.
+        // SAFETY: has no preconditions; it only returns the number of the CPU.
         let cpu = unsafe { libc::sched_getcpu() };
         process::pin(usize::try_from(cpu).unwrap_or(0)).map_err(Impossible)?;
     }
@@ -29,7 +29,7 @@ pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     let (there_out, there_in) = pipe().map_err(failed)?;
     let (back_out, back_in) = pipe().map_err(failed)?;
     let (own_out, own_in) = pipe().map_err(failed)?;
-    // A thread inherits the CPU that its maker is kept on.
+    // A thread inherits the affinity of the thread that creates it.
     let thread = std::thread::spawn(move || echo(&there_out, &back_in, &offered));
     Ok(Box::new(Switching {
         initial: Area::initial(offered.area_bytes),
@@ -45,7 +45,7 @@ pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
     }))
 }
 
-/// The other thread: answers every byte, its registers in the state that the byte names.
+/// The other thread: answers every byte after setting its registers to the state that the byte names.
 fn echo(from: &OwnedFd, to: &OwnedFd, offered: &Offered) {
     let mut initial = Area::initial(offered.area_bytes);
     let mut byte = [0];
@@ -54,7 +54,7 @@ fn echo(from: &OwnedFd, to: &OwnedFd, offered: &Offered) {
         if byte[0] == END || state >= STATES.len() {
             break;
         }
-        // SAFETY: only states that are there are requested.
+        // SAFETY: only states that the machine has are requested.
         unsafe { registers::set(state, &mut initial, offered.components) };
         if rustix::io::write(to, &byte) != Ok(1) {
             break;
@@ -76,14 +76,14 @@ struct Switching {
 }
 
 impl Switching {
-    /// Ticks of a switch, the making of the state included.
+    /// Ticks of a switch, including the setting of the state.
     fn switches(&mut self, state: usize) -> Result<f64, Impossible> {
         let lost = || Impossible("the second thread ended".to_owned());
         let there = self.there.as_ref().ok_or_else(lost)?;
         let mut byte = [state as u8];
         let begin = clock::start();
         for _ in 0..TRIPS {
-            // SAFETY: the caller asks for states that are there.
+            // SAFETY: the caller asks only for states that the machine has.
             unsafe { registers::set(state, &mut self.initial, self.offered.components) };
             let passed =
                 rustix::io::write(there, &byte) == Ok(1) && rustix::io::read(&self.back, &mut byte) == Ok(1);
@@ -95,16 +95,16 @@ impl Switching {
         Ok((ticks - self.overhead_ticks) / (2 * TRIPS) as f64)
     }
 
-    /// Ticks of making a state.
+    /// Ticks of setting a state.
     fn setting(&mut self, state: usize) -> f64 {
         let begin = clock::start();
         for _ in 0..REPEATS {
-            // SAFETY: the caller asks for states that are there.
+            // SAFETY: the caller asks only for states that the machine has.
             unsafe { registers::set(state, &mut self.initial, self.offered.components) };
         }
         let ticks = clock::stop().wrapping_sub(begin) as f64;
         if self.offered.in_use {
-            // SAFETY: the state is there, and the CPU answers.
+            // SAFETY: the machine has the state, and `Offered::in_use` holds.
             let bits = unsafe {
                 registers::set(state, &mut self.initial, self.offered.components);
                 registers::in_use()
@@ -114,7 +114,7 @@ impl Switching {
         (ticks - self.overhead_ticks) / f64::from(REPEATS)
     }
 
-    /// Ticks of a byte through a pipe and back, in one thread.
+    /// Ticks of a write and a read of a pipe in one thread.
     fn pipe_alone(&self) -> f64 {
         let mut byte = [1];
         let begin = clock::start();
@@ -128,7 +128,7 @@ impl Switching {
         (clock::stop().wrapping_sub(begin) as f64 - self.overhead_ticks) / TRIPS as f64
     }
 
-    /// Ticks of an instruction on a part of the state; `NaN` where there is no such thing.
+    /// Ticks of an instruction on a part of the state; `NaN` if the machine lacks either.
     fn saving(&mut self, instruction: usize, part: usize) -> f64 {
         let (name, bits) = PARTS[part];
         let components = if name.starts_with("all") { self.offered.components } else { bits };
@@ -144,7 +144,7 @@ impl Switching {
         let state = if name == "all, clean" { "clean" } else { dirty.unwrap_or("xmm") };
         let state = STATES.iter().position(|known| *known == state).unwrap_or(0);
         self.saved = Area::initial(self.offered.area_bytes);
-        // SAFETY: the state is there; restoring follows a save of these registers; the instruction is there.
+        // SAFETY: the machine has the state and the instruction; restoring follows a save of these registers.
         let ticks = unsafe {
             registers::set(state, &mut self.initial, self.offered.components);
             if INSTRUCTIONS[instruction] == "XRSTOR" {
@@ -159,11 +159,11 @@ impl Switching {
 impl Drop for Switching {
     fn drop(&mut self) {
         if let Some(there) = self.there.take() {
-            // The end of the pipe ends the thread too.
+            // If this fails, closing the pipe ends the thread.
             let _ = rustix::io::write(&there, &[END]);
         }
         if let Some(thread) = self.thread.take() {
-            // A panic in it has nothing to say here.
+            // A panic of the thread is of no interest here.
             let _ = thread.join();
         }
     }
@@ -197,8 +197,7 @@ impl Rounds for Switching {
                 samples.push(self.saving(instruction, part));
             }
         }
-        // What follows is the worker's own code: it finds its registers clean.
-        // SAFETY: the first state needs nothing.
+        // Leaves clean registers to the worker's own code. SAFETY: every machine has the first state.
         unsafe { registers::set(0, &mut self.initial, self.offered.components) };
         Ok(samples)
     }

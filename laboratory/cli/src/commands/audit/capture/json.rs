@@ -1,4 +1,4 @@
-//! An audit as JSON.
+//! An audit of captures as JSON.
 
 use super::{Audited, Readable};
 use carryline_packets::audit::{Counts, Finding, Offload, Tally};
@@ -7,12 +7,12 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// A file.
+/// The audit of a file.
 #[derive(Serialize)]
 pub(super) struct Row<'a> {
     file: String,
     readable: &'static str,
-    /// Why not, or not to the end.
+    /// Why the file was not read completely.
     reason: Option<String>,
     format: Option<String>,
     packets: u64,
@@ -20,11 +20,11 @@ pub(super) struct Row<'a> {
     fragments: u64,
     outer: Protocols,
     all: Protocols,
-    /// Wrong and no artefact: what the exit status goes by.
+    /// The number of wrong checksums that are no artefacts; determines the exit status.
     wrong: u64,
     first_bad: Vec<Bad>,
     offload: Vec<Sender<'a>>,
-    /// Packets without IP headers that could be judged, by reason.
+    /// Packets that could not be verified, by reason.
     skipped: BTreeMap<String, u64>,
 }
 
@@ -40,10 +40,10 @@ struct Protocols {
 #[derive(Serialize)]
 struct Checksums {
     good: u64,
-    /// Of `good`: `ffff` stands where a sender who sums writes `0000`.
+    /// Of `good`: `ffff` in place of the usual `0000`.
     minus_zero: u64,
     bad: u64,
-    /// Of `bad`: the network card was to compute them.
+    /// Of `bad`: left to the network card.
     offload: u64,
     unverified: u64,
 }
@@ -54,7 +54,7 @@ struct Datagrams {
     checksums: Checksums,
     none: u64,
     illegal: u64,
-    /// Of `illegal`: RFC 6935 allows it to the tunnel in it.
+    /// Of `illegal`: allowed by RFC 6935 for the tunnel inside.
     illegal_in_tunnel: u64,
 }
 
@@ -65,7 +65,7 @@ struct Bad {
     protocol: &'static str,
     source: IpAddr,
     destination: IpAddr,
-    /// In hexadecimal, as packet dumps show it.
+    /// In hexadecimal, as in packet dumps.
     found: String,
     expected: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! An audit as text.
+//! An audit of captures as text.
 
 use super::Audited;
 use carryline_packets::Skip;
@@ -8,13 +8,13 @@ use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use carryline_report::text::{safe, wrap};
 use carryline_report::units::number_with;
 
-/// Senders named whose card computes their checksums; JSON has more.
+/// The maximum number of senders with offload in the text; JSON has more.
 const MOST_SENDERS: usize = 5;
 
-/// Reasons named why packets were not judged; JSON has all.
+/// The maximum number of reasons for skipped packets in the text; JSON has all.
 const MOST_REASONS: usize = 8;
 
-/// A file's audit, with at most so many wrong checksums.
+/// The audit of a file, with at most `most` wrong checksums.
 pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
     let report = &audited.report;
     let mut out = bold(&format!("{}: {}", safe(&audited.file.to_string_lossy()), packets(report)), style);
@@ -22,7 +22,7 @@ pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
     if let Some(reason) = audited.reason() {
         let line = match audited.read.as_ref().err().is_some_and(|error| error.format.is_none()) {
             true => safe(&reason),
-            false => format!("read in part: {}", safe(&reason)),
+            false => format!("read only in part: {}", safe(&reason)),
         };
         out.push_str(&emphasise(&line, Emphasis::Bad, style));
         out.push('\n');
@@ -42,7 +42,7 @@ pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
         let minus_zero = report.all.of(protocol).minus_zero;
         if minus_zero > 0 {
             let line = format!(
-                "{}: {} of the good ones hold ffff where 0000 belongs (RFC 1624); receivers accept both",
+                "{}: {} of the good ones contain ffff instead of 0000 (RFC 1624); receivers accept both",
                 protocol.name(),
                 count(minus_zero)
             );
@@ -62,7 +62,7 @@ pub(super) fn of(audited: &Audited, most: usize, style: Style) -> String {
     out
 }
 
-/// Why packets were not judged, the most frequent reasons first.
+/// The number of packets skipped for each reason, the most frequent reasons first.
 fn skipped(report: &Report, style: Style) -> String {
     let mut reasons: Vec<(&Skip, &u64)> =
         report.skipped.iter().filter(|(why, _)| **why != Skip::CutShort).collect();
@@ -78,7 +78,10 @@ fn skipped(report: &Report, style: Style) -> String {
     if named.is_empty() {
         return String::new();
     }
-    format!("{}\n", wrap(&format!("packets not judged, or not whole: {}", named.join(", ")), style.width, 2))
+    format!(
+        "{}\n",
+        wrap(&format!("packets not verified, or only in part: {}", named.join(", ")), style.width, 2)
+    )
 }
 
 fn packets(report: &Report) -> String {
@@ -94,13 +97,13 @@ fn packets(report: &Report) -> String {
     text
 }
 
-/// A row for every protocol that there is, and for those in tunnels.
+/// A row for each protocol that occurs, and for each that occurs in tunnels.
 fn checksums(report: &Report) -> Table {
     let columns = ["good", "bad", "of these\noffload", "unverified", "none", "illegal"];
     let columns = columns.map(|column| (column, Kind::Number));
     let mut table = Table::new([("checksums", Kind::Name)].into_iter().chain(columns));
     let nothing = Counts::default();
-    for (within, outer, behind) in
+    for (within, outer, suffix) in
         [(&report.outer, &nothing, ""), (&report.all, &report.outer, ", tunnelled")]
     {
         for protocol in Protocol::ALL {
@@ -117,7 +120,7 @@ fn checksums(report: &Report) -> Table {
             if figures != [0; 6] {
                 let wrong =
                     figures[1] > figures[2] || of(|tally| tally.illegal - tally.illegal_in_tunnel) > 0;
-                let cells = [format!("{}{behind}", protocol.name())].into_iter().chain(figures.map(count));
+                let cells = [format!("{}{suffix}", protocol.name())].into_iter().chain(figures.map(count));
                 table.push(cells.collect(), if wrong { Emphasis::Bad } else { Emphasis::None });
             }
         }
@@ -151,14 +154,18 @@ fn findings(findings: &[Finding]) -> Table {
 
 fn offload(offload: &Offload) -> String {
     let Offload { protocol, sender, pseudo_header, all_wrong } = offload;
-    let mut told = Vec::new();
+    let mut evidence = Vec::new();
     if *pseudo_header > 0 {
-        told.push(format!("{} hold the pseudo-header's sum", count(*pseudo_header)));
+        evidence.push(format!("{} contain the pseudo-header's sum", count(*pseudo_header)));
     }
     if *all_wrong > 0 {
-        told.push(format!("all {} are wrong, and it is answered", count(*all_wrong)));
+        evidence.push(format!("all {} are wrong, yet the sender gets answers", count(*all_wrong)));
     }
-    format!("offload: {} from {sender}, computed by its network card: {}", protocol.name(), told.join("; "))
+    format!(
+        "offload: {} from {sender}, computed by its network card: {}",
+        protocol.name(),
+        evidence.join("; ")
+    )
 }
 
 fn count(number: u64) -> String {

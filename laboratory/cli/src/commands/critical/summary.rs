@@ -1,7 +1,8 @@
-//! What it comes to: predicted beside measured, the ports, and one sentence that says what binds.
+//! The summary: predictions next to measurements, the use of ports, and a sentence that names the bottleneck.
 
 use super::measured::Measured;
-use super::predict::{Overlapping, Prediction};
+use super::predict::Prediction;
+use super::traced::Overlapping;
 use carryline_chain::Analysis;
 use carryline_chain::analysis::LoopBound;
 use carryline_chain::effects::Effects;
@@ -9,9 +10,9 @@ use carryline_chain::table::Table as Microarchitecture;
 use carryline_chain::window::Binds;
 use carryline_conditions::Dependence;
 use carryline_report::table::{Emphasis, Kind, Table};
-use carryline_report::units::{number, percent};
+use carryline_report::units::{number, percent_signed};
 
-/// A port that starts at least this share of the operations of the busiest one is as busy.
+/// A port is among the busiest if it starts at least this share of the operations of the busiest one.
 const BUSY: f64 = 0.98;
 
 /// Bounds, predictions and measurements by dependence.
@@ -38,7 +39,7 @@ pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: boo
                 figure(prediction.bound(dependence)),
                 figure(predicted),
                 figure(found.map(|found| found.compared().max(0.0))),
-                off.map_or("-".to_owned(), signed),
+                off.map_or("-".to_owned(), percent_signed),
                 figure(found.map(|found| found.null)),
                 binds.map_or("-".to_owned(), |(part, _)| part.word().to_owned()),
             ],
@@ -48,19 +49,14 @@ pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: boo
     table
 }
 
-/// How far a prediction is from what was measured, as a share of it. A fenced call's chain runs beside the null call's return:
-/// a figure below nothing is no miss.
+/// The error of a prediction, as a share of the measurement. `None` for a fenced call that takes less than
+/// predicted: its chain may overlap with the null call's return.
 pub fn off(dependence: Dependence, predicted: f64, measured: f64) -> Option<f64> {
-    let is_told = measured > 0.0 && (dependence != Dependence::Fenced || measured >= predicted);
-    is_told.then(|| predicted / measured - 1.0)
+    let is_known = measured > 0.0 && (dependence != Dependence::Fenced || measured >= predicted);
+    is_known.then(|| predicted / measured - 1.0)
 }
 
-/// `+3 %`.
-pub fn signed(share: f64) -> String {
-    format!("{}{}", if share >= 0.0 { "+" } else { "" }, percent(share))
-}
-
-/// Operations of a call by port; `None` where nothing was simulated.
+/// Operations of a call by port; `None` if nothing was simulated.
 pub fn ports(prediction: &Prediction, microarchitecture: &Microarchitecture) -> Option<Table> {
     let found = prediction.overlapping.as_ref()?;
     let used = microarchitecture.port_names.iter().zip(&found.independent.simulated.ports);
@@ -77,7 +73,8 @@ pub fn ports(prediction: &Prediction, microarchitecture: &Microarchitecture) -> 
     Some(table)
 }
 
-/// The calls that have the most to tell, and the others: chained ones, where their chain binds; with whether it does.
+/// The dependence to summarise and the other one: chained if chained calls are bound by their chain, which is
+/// also returned.
 fn main_calls(found: &Overlapping) -> (bool, Dependence, Dependence) {
     match found.chained.binds.is_some_and(|(part, _)| part == Binds::Chain) {
         true => (true, Dependence::Chained, Dependence::Independent),
@@ -85,13 +82,13 @@ fn main_calls(found: &Overlapping) -> (bool, Dependence, Dependence) {
     }
 }
 
-/// What binds them.
+/// The bottleneck of these calls.
 pub fn main_binding(found: &Overlapping) -> Option<Binds> {
     let (_, dependence, _) = main_calls(found);
     found.of(dependence).and_then(|calls| calls.binds).map(|(part, _)| part)
 }
 
-/// Which instructions the busiest ports start, by their place in the function.
+/// Whether the busiest ports start an instruction, by its index in the function.
 pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> Vec<bool> {
     let counts = prediction.overlapping.as_ref().map(|found| found.independent.simulated.ports.as_slice());
     let counts = counts.unwrap_or_default();
@@ -105,7 +102,7 @@ pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> V
     prediction.call.effects.iter().map(starts).collect()
 }
 
-/// Which instructions of a loop the busiest ports start, by their place in the function.
+/// Whether the busiest ports start an instruction of a loop, by its index in the function.
 pub fn busy_in_loop(code: &Analysis, found: &LoopBound, microarchitecture: &Microarchitecture) -> Vec<bool> {
     let is_busiest = |ports: u32| {
         microarchitecture.names_of(ports).iter().all(|name| found.throughput.ports.contains(name))
@@ -116,46 +113,46 @@ pub fn busy_in_loop(code: &Analysis, found: &LoopBound, microarchitecture: &Micr
     code.effects.iter().map(starts).collect()
 }
 
-/// What binds an iteration of a loop, in a sentence.
+/// The bottleneck of a loop's iteration, in a sentence.
 pub fn of_loop(found: &LoopBound) -> String {
-    let (what, cycles) = match found.binding() {
-        "recurrence" => ("what is carried from one to the next".to_owned(), found.recurrence_cycles),
+    let (part, cycles) = match found.binding() {
+        "recurrence" => ("the dependences carried between iterations".to_owned(), found.recurrence_cycles),
         _ => (format!("the {}", found.throughput.binding()), found.throughput.cycles),
     };
     let (recurrence, throughput) = (found.recurrence_cycles, found.throughput.cycles);
     format!(
-        "An iteration is bound by {what}: {} cycles ({} carried, {} of work).",
+        "An iteration is bound by {part}: {} cycles ({} carried, {} of work).",
         number(cycles),
         number(recurrence),
         number(throughput)
     )
 }
 
-/// The sentence at the end: of the dependence that has the most to tell, chained calls where their chain binds.
+/// The bottleneck of chained calls if their chain binds, otherwise of independent calls, in a sentence.
 pub fn sentence(prediction: &Prediction, measured: Option<&Measured>) -> Option<String> {
     let found = prediction.overlapping.as_ref()?;
     let (is_chain, dependence, other) = main_calls(found);
     let main = found.of(dependence)?;
     let predicted = prediction.predicted(dependence)?;
-    let what = match (main.binds.map(|(part, _)| part), prediction.signature.chained) {
+    let part = match (main.binds.map(|(part, _)| part), prediction.signature.chained) {
         (Some(Binds::Chain), Some(name)) if is_chain => format!("the chain through {name}"),
         (Some(Binds::Chain), _) => "the chains within each call".to_owned(),
         (Some(Binds::Ports), _) => "the ports".to_owned(),
         (Some(Binds::Issue), _) => "the issue width".to_owned(),
         (Some(Binds::FrontEnd), _) => "the front end, which follows taken branches".to_owned(),
-        (Some(Binds::Window), _) => "the window, which holds too little of the calls that follow".to_owned(),
+        (Some(Binds::Window), _) => "the window, which holds too little of the following calls".to_owned(),
         (None, _) => "no single part of the core".to_owned(),
     };
-    let mut text = format!("{} calls are bound by {what}: {} cycles", dependence.word(), number(predicted));
+    let mut text = format!("{} calls are bound by {part}: {} cycles", dependence.word(), number(predicted));
     if let Some(cycles) = measured.and_then(|measured| measured.of(dependence)).map(|found| found.compared())
     {
         let off = off(dependence, predicted, cycles)
-            .map_or(String::new(), |off| format!(" ({})", signed(-off / (1.0 + off))));
+            .map_or(String::new(), |off| format!(" ({})", percent_signed(-off / (1.0 + off))));
         text.push_str(&format!("; measured {}{off}", number(cycles)));
     }
     text.push('.');
     if let Some((_, without)) = main.binds {
-        text.push_str(&format!(" Without that they would take {}", number(without)));
+        text.push_str(&format!(" Without this bound they would take {}", number(without)));
         match prediction.predicted(other) {
             Some(cycles) => text.push_str(&format!("; {} calls take {}.", other.word(), number(cycles))),
             None => text.push('.'),
@@ -169,11 +166,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_is_a_share_of_what_was_measured() {
+    fn errors_are_shares_of_the_measurement() {
         assert_eq!(off(Dependence::Chained, 110.0, 100.0).map(|off| (off * 100.0).round()), Some(10.0));
         assert_eq!(off(Dependence::Independent, 90.0, 100.0).map(|off| (off * 100.0).round()), Some(-10.0));
         assert_eq!(off(Dependence::Fenced, 12.0, 10.0), None);
         assert_eq!(off(Dependence::Chained, 12.0, 0.0), None);
-        assert_eq!(signed(0.05), "+5 %");
+        assert_eq!(percent_signed(0.05), "+5 %");
     }
 }

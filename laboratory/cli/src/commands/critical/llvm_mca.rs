@@ -1,5 +1,5 @@
-//! A second opinion: llvm-mca, where it is installed; the newest of several. Its models are not ours, and are not right because
-//! they are others': what it says is shown beside, with what it is known to misread, and never used.
+//! A second opinion from the newest installed llvm-mca. Its models differ from ours and have known faults;
+//! its prediction is shown with these faults, and never used.
 
 use super::predict::Prediction;
 use carryline_chain::table::Table;
@@ -10,30 +10,30 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// What it says.
+/// The prediction of llvm-mca.
 #[derive(Clone, Debug)]
 pub struct Opinion {
-    /// Which one, `llvm-mca 19`.
+    /// Name and version: `llvm-mca 19`.
     pub tool: String,
-    /// The CPU whose model it took.
+    /// The CPU model used.
     pub model: String,
-    /// The CPU's own model, which it does not know.
+    /// The CPU's own model, if llvm-mca does not know it.
     pub unknown: Option<&'static str>,
     /// Cycles of the call from beginning to end.
     pub call_cycles: Option<f64>,
     /// Cycles of an iteration of the main loop.
     pub loop_cycles: Option<f64>,
-    /// Cycles from a call to the next, each waiting for the result of the one before.
+    /// Cycles per call if each waits for the result of the previous one.
     pub chained: Option<f64>,
-    /// Cycles from a call to the next, none waiting.
+    /// Cycles per call if none waits.
     pub independent: Option<f64>,
-    /// What of this code it is known to misread.
+    /// Known faults of the models that affect this code.
     pub misreads: Vec<&'static str>,
 }
 
-/// More instructions than this are not worth its time.
+/// The maximum number of instructions of a prediction.
 const MOST: usize = 1000;
-/// How often a loop runs, and the instructions that repeated calls come to at most.
+/// The number of iterations of a loop, and the maximum number of instructions of repeated calls.
 const ITERATIONS: usize = 100;
 const MOST_REPEATED: usize = 20_000;
 
@@ -43,7 +43,7 @@ struct Tool {
     version: u32,
 }
 
-/// The newest one in the search path.
+/// The newest llvm-mca on PATH.
 fn newest() -> Option<&'static Tool> {
     static FOUND: OnceLock<Option<Tool>> = OnceLock::new();
     let find = || {
@@ -61,7 +61,7 @@ fn newest() -> Option<&'static Tool> {
     FOUND.get_or_init(find).as_ref()
 }
 
-/// The main number of `LLVM version 14.0.6`.
+/// The major version, from `LLVM version 14.0.6`.
 fn version(path: &std::path::Path) -> Option<u32> {
     let output = Command::new(path).arg("--version").stderr(Stdio::null()).output().ok()?;
     version_in(&String::from_utf8_lossy(&output.stdout))
@@ -72,7 +72,7 @@ fn version_in(text: &str) -> Option<u32> {
     after.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// LLVM's names of a microarchitecture: its own, then its ancestors.
+/// LLVM's names of a microarchitecture, followed by those of its ancestors.
 fn models(table: &Table) -> &'static [&'static str] {
     match table.family() {
         "zen5" => &["znver5", "znver4", "znver3"],
@@ -88,8 +88,8 @@ fn models(table: &Table) -> &'static [&'static str] {
     }
 }
 
-/// Asks it; `None` where it is not installed or has no model of this CPU or of one of its family.
-pub fn ask(prediction: &Prediction, table: &Table) -> Option<Opinion> {
+/// Runs llvm-mca; `None` if it is not installed or has no model of this CPU or its ancestors.
+pub fn of(prediction: &Prediction, table: &Table) -> Option<Opinion> {
     let tool = newest()?;
     let models = models(table);
     let is_branching = prediction.call.scope == Scope::Branching;
@@ -122,7 +122,7 @@ pub fn ask(prediction: &Prediction, table: &Table) -> Option<Opinion> {
     })
 }
 
-/// What its models are known to get wrong, where the code has it.
+/// Known faults of the models that affect this code.
 fn misreads(call: &Analysis) -> Vec<&'static str> {
     let executed = || call.order.iter().map(|index| &call.function.instructions[*index]);
     let mut found = Vec::new();
@@ -133,7 +133,7 @@ fn misreads(call: &Analysis) -> Vec<&'static str> {
         .filter(carries)
         .any(|i| (0..i.op_count()).any(|operand| i.op_kind(operand) == OpKind::Memory))
     {
-        found.push("an adc of memory begins its load when the carry is there, not when the address is");
+        found.push("the load of an adc from memory waits for the carry, not only for the address");
     }
     if executed().any(text::is_branch) {
         found.push("branches cost nothing");
@@ -141,7 +141,7 @@ fn misreads(call: &Analysis) -> Vec<&'static str> {
     found
 }
 
-/// Instructions as an assembler reads them, without branches.
+/// Instructions in assembler syntax, without branches.
 fn listing(analysis: &Analysis, order: &[usize]) -> Option<Vec<String>> {
     let code = order.iter().map(|index| &analysis.function.instructions[*index]);
     let lines: Vec<String> = code.filter(|found| !text::is_branch(found)).map(text::gas).collect();
@@ -153,7 +153,7 @@ fn joined(lines: &[String]) -> String {
 }
 
 impl Tool {
-    /// Cycles of the code, one of so many iterations.
+    /// Cycles per iteration of the code.
     fn cycles(&self, model: &str, code: &str, iterations: usize) -> Option<f64> {
         let mut child = Command::new(&self.path)
             .args(["-mtriple=x86_64", &format!("-mcpu={model}"), &format!("-iterations={iterations}")])
@@ -163,7 +163,7 @@ impl Tool {
             .stderr(Stdio::null())
             .spawn()
             .ok()?;
-        // It reads everything before it says anything, so neither waits for the other.
+        // llvm-mca reads all its input before it writes, so neither side blocks.
         let written = child.stdin.take()?.write_all(code.as_bytes());
         let output = child.wait_with_output().ok()?;
         written.ok()?;
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_read_as_it_prints_it() {
+    fn the_major_version_is_found() {
         let text = "LLVM (http://llvm.org/):\n  LLVM version 14.0.6\n  Optimized build.";
         assert_eq!(version_in(text), Some(14));
         assert_eq!(version_in("Debian LLVM version 19.1.7"), Some(19));
