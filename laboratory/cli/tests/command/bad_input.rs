@@ -125,7 +125,7 @@ fn objects_that_cannot_be_analysed_are_refused_with_the_reason() {
     elf[58] = 64;
     place.write("arm.o", &elf);
     for (object, symbol, wanted) in [
-        ("text.o", "f", &["text.o", "not an object file"][..]),
+        ("text.o", "f", &["text.o", "not a readable object file"][..]),
         ("arm.o", "f", &["arm.o", "Aarch64", "x86-64"]),
         ("mine.so", "my_summ", &["mine.so", "'my_summ'", "my_sum"]),
     ] {
