@@ -10,7 +10,7 @@ use crate::wire::{Data, Request};
 use crate::{reference, wire};
 use carryline_engine::interrupt;
 use carryline_engine::progress::Progress;
-use carryline_engine::prove::{self, Verdict};
+use carryline_engine::prove::{self, ProofVerdict};
 use carryline_engine::supervise::{SuperviseError, Supervisor};
 use carryline_machine::environment::libc_name;
 use carryline_variants::Family;
@@ -95,7 +95,7 @@ impl Setting<'_> {
             }
             Subject::Variant(variant) => {
                 let id = SubjectId { family: Family::Checksum, name: variant.name.to_owned() };
-                if let Some(Verdict::Unsupported(why)) = prove::unsupported(&id) {
+                if let Some(ProofVerdict::Unsupported(why)) = prove::unsupported(&id) {
                     return Ok(row.unusable(why));
                 }
                 let row = self.query(row, &["variant", variant.name], cases);
@@ -199,17 +199,17 @@ impl Setting<'_> {
         let proofs = prove::all(self.supervisor, plugins, &[id], self.seed, self.progress)?;
         let Some(proof) = proofs.into_iter().next() else { return Ok(row) };
         match proof.verdict {
-            Verdict::Proved(summary) => {
+            ProofVerdict::Proved(summary) => {
                 row.calls = summary.calls;
                 row.notes.extend(summary.notes);
             }
-            Verdict::Wrong(found) | Verdict::Crashed(found) | Verdict::TimedOut(found) => {
+            ProofVerdict::Wrong(found) | ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) => {
                 add(&mut row, &found)
             }
-            Verdict::Unsupported(why) | Verdict::NotProved(why) if row.questions == 0 => {
+            ProofVerdict::Unsupported(why) | ProofVerdict::NotProved(why) if row.questions == 0 => {
                 return Ok(row.unusable(why));
             }
-            Verdict::Unsupported(why) | Verdict::NotProved(why) => {
+            ProofVerdict::Unsupported(why) | ProofVerdict::NotProved(why) => {
                 row.notes.push(format!("not verified in memory: {why}"));
             }
         }

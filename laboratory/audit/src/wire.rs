@@ -195,7 +195,7 @@ impl Request {
     /// Parses a line; `None` if it is not a request.
     #[must_use]
     pub fn read(line: &str) -> Option<Request> {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let (verb, rest) = words.split_first()?;
         let packet = |rest: &[&str]| {
             let [protocol, source, destination, bytes] = rest else { return None };
@@ -295,7 +295,7 @@ impl Reply {
             return (text.is_empty() || text.starts_with(' ')).then(|| Reply::Error(text.trim().to_owned()));
         }
         if *request == Request::Hello {
-            let words: Vec<&str> = line.split_whitespace().collect();
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
             let [name, version, features @ ..] = &words[..] else { return None };
             let mut hello =
                 Hello { name: (*name).to_owned(), version: (*version).to_owned(), ..Hello::default() };

@@ -9,7 +9,7 @@
 use crate::blocks::Blocks;
 use crate::decode::{Function, Stop};
 use crate::effects::{Effects, Reader};
-use crate::graph::{Builder, Graph, Model, State, VertexId};
+use crate::graph::{Builder, Graph, MachineState, Model, VertexId};
 use crate::latencies::Latencies;
 use crate::latency::{Key, Latency};
 pub use crate::loops::LoopBound;
@@ -134,7 +134,7 @@ pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> A
     let effects: Vec<Effects> = function.instructions.iter().map(|i| reader.read(i)).collect();
     let blocks = Blocks::of(&function);
     let mut builder = Builder::of_trace(model, trace.stack());
-    let mut state = State::new();
+    let mut state = MachineState::new();
     let mut order = Vec::with_capacity(trace.steps.len());
     for step in &trace.steps {
         let Some(index) = function.index_of(step.address) else { continue };
@@ -204,13 +204,13 @@ fn all_paths(
     function: &Function,
     effects: &[Effects],
     blocks: &Blocks,
-) -> (Vec<usize>, Vec<State>) {
+) -> (Vec<usize>, Vec<MachineState>) {
     let mut order = Vec::new();
-    let mut ends: HashMap<usize, State> = HashMap::new();
+    let mut ends: HashMap<usize, MachineState> = HashMap::new();
     let mut results = Vec::new();
     for block in &blocks.order {
         let before = blocks.blocks[*block].predecessors.iter();
-        let states: Vec<&State> =
+        let states: Vec<&MachineState> =
             before.filter(|p| !blocks.is_retreating(**p, *block)).filter_map(|p| ends.get(p)).collect();
         let mut state = builder.merge(*block, &states);
         for index in &blocks.blocks[*block].instructions {

@@ -12,7 +12,7 @@
 use crate::effects::{Effects, Location, Memory};
 use crate::latencies::Latencies;
 use crate::latency::{Key, Latency, Port};
-use crate::symbol::{Place, Symbols};
+use crate::symbol::{Address, Symbols};
 use std::collections::{BTreeMap, HashMap};
 
 /// The index of a vertex.
@@ -86,7 +86,7 @@ pub struct Graph {
 /// A store that later loads may read from.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Stored {
-    place: Place,
+    place: Address,
     bytes: u64,
     vertex: VertexId,
     is_on_stack: bool,
@@ -100,18 +100,18 @@ const UNTOUCHED: VertexId = VertexId::MAX;
 
 /// The value of each location at some point of the code.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct MachineState {
     values: Vec<VertexId>,
     /// The symbolic values of the registers.
     pub symbols: Symbols,
     stores: Vec<Stored>,
 }
 
-impl State {
+impl MachineState {
     /// The initial state: every location holds its input.
     #[must_use]
-    pub fn new() -> State {
-        State { values: vec![UNTOUCHED; Location::COUNT], symbols: Symbols::new(), stores: Vec::new() }
+    pub fn new() -> MachineState {
+        MachineState { values: vec![UNTOUCHED; Location::COUNT], symbols: Symbols::new(), stores: Vec::new() }
     }
 
     /// The value of a location; `None` if it was never written.
@@ -126,9 +126,9 @@ impl State {
     }
 }
 
-impl Default for State {
-    fn default() -> State {
-        State::new()
+impl Default for MachineState {
+    fn default() -> MachineState {
+        MachineState::new()
     }
 }
 
@@ -140,7 +140,7 @@ pub struct Builder<'a> {
     /// The latencies that were used.
     pub used: HashMap<Key, Latency>,
     /// The memory operands seen: instruction, operand and address.
-    pub places: Vec<(usize, usize, Place)>,
+    pub places: Vec<(usize, usize, Address)>,
     /// The address range of the stack, for the addresses of a trace.
     stack: std::ops::Range<u64>,
     steps: usize,
@@ -176,7 +176,7 @@ impl<'a> Builder<'a> {
         self.graph.vertices.len() - 1
     }
 
-    fn value(&mut self, state: &State, location: Location) -> VertexId {
+    fn value(&mut self, state: &MachineState, location: Location) -> VertexId {
         if let Some(vertex) = state.value(location) {
             return vertex;
         }
@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
     /// Adds an instruction. `addresses` are the addresses of its memory operands, if a trace gives them.
     pub fn step(
         &mut self,
-        state: &mut State,
+        state: &mut MachineState,
         instruction: usize,
         code: &iced_x86::Instruction,
         effects: &Effects,
@@ -227,12 +227,12 @@ impl<'a> Builder<'a> {
             .map(|(vertex, ..)| *vertex)
             .collect();
         inputs.retain(|(vertex, location, _)| !location.is_high() || !known.contains(vertex));
-        let places: Vec<Place> = effects
+        let places: Vec<Address> = effects
             .memory
             .iter()
             .enumerate()
             .map(|(index, memory)| match addresses.and_then(|addresses| addresses.get(index)) {
-                Some(address) => Place::absolute(*address),
+                Some(address) => Address::absolute(*address),
                 None => state.symbols.place(memory),
             })
             .collect();
@@ -281,9 +281,9 @@ impl<'a> Builder<'a> {
     /// The stores that the loads of a step read from.
     fn forwarded(
         &mut self,
-        state: &State,
+        state: &MachineState,
         memory: &[Memory],
-        places: &[Place],
+        places: &[Address],
         step: usize,
     ) -> Vec<VertexId> {
         let mut found = Vec::new();
@@ -304,8 +304,8 @@ impl<'a> Builder<'a> {
     }
 
     /// The state at the start of a block where several paths merge.
-    pub fn merge(&mut self, block: usize, states: &[&State]) -> State {
-        let [first, rest @ ..] = states else { return State::new() };
+    pub fn merge(&mut self, block: usize, states: &[&MachineState]) -> MachineState {
+        let [first, rest @ ..] = states else { return MachineState::new() };
         let mut merged = (*first).clone();
         if rest.is_empty() {
             return merged;

@@ -1,7 +1,7 @@
 //! The longest path from each input to the outputs, and the choice of outputs.
 
 use crate::effects::Location;
-use crate::graph::{Graph, State, Vertex, VertexId, Via};
+use crate::graph::{Graph, MachineState, Vertex, VertexId, Via};
 use crate::signature::Signature;
 
 /// An instruction on a path.
@@ -35,7 +35,7 @@ pub struct InputPath {
 }
 
 /// The outputs: the results that the states at the ends of the code hold.
-pub(crate) fn outputs(signature: &Signature, ends: &[State]) -> Vec<(VertexId, String)> {
+pub(crate) fn outputs(signature: &Signature, ends: &[MachineState]) -> Vec<(VertexId, String)> {
     let rax = Location::at(0);
     let vector = Location::of(iced_x86::Register::XMM0);
     let mut found: Vec<(VertexId, String)> = Vec::new();

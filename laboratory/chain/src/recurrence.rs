@@ -7,7 +7,7 @@
 use crate::blocks::{Blocks, Loop};
 use crate::decode::Function;
 use crate::effects::{Effects, Location};
-use crate::graph::{Builder, Graph, Model, State, Vertex, VertexId, Via};
+use crate::graph::{Builder, Graph, MachineState, Model, Vertex, VertexId, Via};
 use crate::latency::{Key, Latency};
 use std::collections::HashMap;
 
@@ -67,10 +67,10 @@ pub fn of(
     model: Model<'_>,
 ) -> Recurrence {
     let mut builder = Builder::new(model);
-    let ends = iteration(&mut builder, function, effects, blocks, found, State::new());
+    let ends = iteration(&mut builder, function, effects, blocks, found, MachineState::new());
     let second = builder.graph.vertices.len();
     let first_places = std::mem::take(&mut builder.places);
-    let latches: Vec<&State> = found.latches.iter().filter_map(|latch| ends.get(latch)).collect();
+    let latches: Vec<&MachineState> = found.latches.iter().filter_map(|latch| ends.get(latch)).collect();
     let entry = builder.merge(found.header, &latches);
     iteration(&mut builder, function, effects, blocks, found, entry);
     let stride = stride(&first_places, &builder.places, effects);
@@ -85,15 +85,15 @@ fn iteration(
     effects: &[Effects],
     blocks: &Blocks,
     found: &Loop,
-    entry: State,
-) -> HashMap<usize, State> {
-    let mut ends: HashMap<usize, State> = HashMap::new();
+    entry: MachineState,
+) -> HashMap<usize, MachineState> {
+    let mut ends: HashMap<usize, MachineState> = HashMap::new();
     for block in &found.blocks {
         let mut state = if *block == found.header {
             entry.clone()
         } else {
             let before = blocks.blocks[*block].predecessors.iter();
-            let states: Vec<&State> =
+            let states: Vec<&MachineState> =
                 before.filter(|p| !blocks.is_retreating(**p, *block)).filter_map(|p| ends.get(p)).collect();
             builder.merge(*block, &states)
         };
@@ -105,7 +105,7 @@ fn iteration(
     ends
 }
 
-type Places = [(usize, usize, crate::symbol::Place)];
+type Places = [(usize, usize, crate::symbol::Address)];
 
 fn stride(first: &Places, second: &Places, effects: &[Effects]) -> Option<u64> {
     let moved = |is_wanted: &dyn Fn(&crate::effects::Memory) -> bool| {

@@ -5,7 +5,7 @@ use crate::effects::Location;
 use iced_x86::{Code, Instruction, MemoryOperand, Mnemonic, OpKind, Register};
 
 /// A run of additions to one register, each adding the carry of the previous one.
-pub(crate) struct Run {
+pub(crate) struct Additions {
     /// The register that accumulates the sum.
     pub sum: Register,
     /// The additions, as indices in execution order.
@@ -98,7 +98,7 @@ fn add(mnemonic: Mnemonic, to: Register, from: Register) -> Option<Instruction> 
 /// The code with the first addends of a run in a second accumulator.
 pub(crate) fn rewrite(
     code: &[Instruction],
-    run: &Run,
+    run: &Additions,
     spare: Register,
     moved: usize,
 ) -> Option<Vec<Instruction>> {
@@ -119,7 +119,7 @@ pub(crate) fn rewrite(
 }
 
 /// The code with the second half of a run in a second accumulator.
-pub(crate) fn two_sums(code: &[Instruction], run: &Run, spare: Register) -> Option<Vec<Instruction>> {
+pub(crate) fn two_sums(code: &[Instruction], run: &Additions, spare: Register) -> Option<Vec<Instruction>> {
     let addends = &run.steps[..run.steps.len() - 1];
     let (first, second) = addends.split_at(addends.len().div_ceil(2));
     let mut new = Vec::new();
@@ -133,7 +133,7 @@ pub(crate) fn two_sums(code: &[Instruction], run: &Run, spare: Register) -> Opti
 }
 
 /// The code with a run's instructions removed, and others inserted at the position of the last.
-fn replaced(code: &[Instruction], run: &Run, new: Vec<Instruction>) -> Vec<Instruction> {
+fn replaced(code: &[Instruction], run: &Additions, new: Vec<Instruction>) -> Vec<Instruction> {
     let last = run.steps.last().copied().unwrap_or(0);
     let mut new = Some(new);
     let mut out = Vec::with_capacity(code.len() + 4);

@@ -7,7 +7,7 @@
 //! outside this code is unknown.
 
 use crate::analysis::{self, Analysis, LoopBound, Options};
-use crate::rewrite::{Run, looped, name, rewrite, sized, spare_register, straight, two_sums, unrolled};
+use crate::rewrite::{Additions, looped, name, rewrite, sized, spare_register, straight, two_sums, unrolled};
 use crate::signature::Signature;
 use iced_x86::{Instruction, Mnemonic, OpAccess, OpKind, Register};
 use serde::Serialize;
@@ -166,16 +166,16 @@ pub fn for_loop(found: &Analysis, bound: &LoopBound, options: Options<'_>) -> Ve
 
 /// The longest run of additions on a path: an addition, additions with carry to the same register, and
 /// finally one of zero, which adds the last carry.
-fn longest_run(code: &[Instruction], on_path: &[usize]) -> Option<Run> {
-    let mut best: Option<Run> = None;
-    let mut current: Option<Run> = None;
+fn longest_run(code: &[Instruction], on_path: &[usize]) -> Option<Additions> {
+    let mut best: Option<Additions> = None;
+    let mut current: Option<Additions> = None;
     for step in on_path {
         let instruction = &code[*step];
         let Some(kind) = accumulation(instruction) else { continue };
         let sum = instruction.op0_register();
         let continues = kind != Mnemonic::Add && current.as_ref().is_some_and(|run| run.sum == sum);
         if !continues {
-            current = Some(Run { sum, steps: Vec::new() });
+            current = Some(Additions { sum, steps: Vec::new() });
         }
         let Some(run) = &mut current else { continue };
         run.steps.push(*step);
@@ -219,7 +219,7 @@ fn adds_zero(code: &[Instruction], step: usize) -> bool {
 
 /// True if the run's instructions can be moved to the position of the last one: no instruction between them
 /// uses the sum or writes a register of their addresses.
-fn is_movable(code: &[Instruction], run: &Run) -> bool {
+fn is_movable(code: &[Instruction], run: &Additions) -> bool {
     let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) else { return false };
     let is_address = |register: Register| {
         run.steps.iter().filter(|step| code[**step].op_kind(1) == OpKind::Memory).any(|step| {

@@ -58,23 +58,23 @@ impl Symbol {
 
 /// A symbolic address: roots, the last of which may be scaled, and a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct Address {
     /// `None` if the address has too many parts to be followed.
     base: Option<Symbol>,
     scaled: Root,
     scale: u32,
 }
 
-impl Place {
+impl Address {
     /// A known address.
     #[must_use]
-    pub fn absolute(address: u64) -> Place {
-        Place { base: Some(Symbol::of(Root::Zero, address as i64)), scaled: Root::Zero, scale: 1 }
+    pub fn absolute(address: u64) -> Address {
+        Address { base: Some(Symbol::of(Root::Zero, address as i64)), scaled: Root::Zero, scale: 1 }
     }
 
     /// The distance from another address, if it is known.
     #[must_use]
-    pub fn distance(&self, other: &Place) -> Option<i64> {
+    pub fn distance(&self, other: &Address) -> Option<i64> {
         let (a, b) = (self.base?, other.base?);
         let same = (a.root, a.other, self.scaled, self.scale) == (b.root, b.other, other.scaled, other.scale);
         same.then(|| a.offset.wrapping_sub(b.offset))
@@ -115,17 +115,17 @@ impl Symbols {
 
     /// The address of a memory operand.
     #[must_use]
-    pub fn place(&self, memory: &Memory) -> Place {
+    pub fn place(&self, memory: &Memory) -> Address {
         let base = self.of(memory.base).moved(memory.displacement);
         let index = self.of(memory.index);
         match index.times(memory.scale) {
-            Some(index) => Place { base: base.plus(index), scaled: Root::Zero, scale: 1 },
-            None if index.other == Root::Zero => Place {
+            Some(index) => Address { base: base.plus(index), scaled: Root::Zero, scale: 1 },
+            None if index.other == Root::Zero => Address {
                 base: Some(base.moved(index.offset.wrapping_mul(i64::from(memory.scale)))),
                 scaled: index.root,
                 scale: memory.scale,
             },
-            None => Place { base: None, scaled: Root::Zero, scale: 1 },
+            None => Address { base: None, scaled: Root::Zero, scale: 1 },
         }
     }
 

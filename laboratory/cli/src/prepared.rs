@@ -5,7 +5,7 @@ use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::prove;
 use carryline_engine::select::{self, Selection};
 use carryline_engine::session::{self, Finished, RunContext};
@@ -82,8 +82,8 @@ impl Prepared {
         effort: &Effort,
         budget: Duration,
         common: &Common,
-    ) -> Plan {
-        Plan {
+    ) -> RunPlan {
+        RunPlan {
             situations: situations.into_iter().filter(|situation| !situation.subjects.is_empty()).collect(),
             plugins: self.selection.plugins.clone(),
             replicates: effort.replicates.unwrap_or(REPLICATES),
@@ -100,7 +100,7 @@ impl Prepared {
     /// If the plan needs too much memory, the page cannot be written, or the run fails.
     pub fn execute(
         &self,
-        plan: &Plan,
+        plan: &RunPlan,
         effort: &Effort,
         here: &Here,
         warnings: Vec<Warning>,
@@ -150,12 +150,12 @@ impl Prepared {
     }
 }
 
-fn print_plan(plan: &Plan, forecast: &Forecast, common: &Common) -> Result<(), Failure> {
+fn print_plan(plan: &RunPlan, forecast: &Forecast, common: &Common) -> Result<(), Failure> {
     if common.format == Format::Json {
         #[derive(Serialize)]
         struct Public<'a> {
             #[serde(flatten)]
-            plan: &'a Plan,
+            plan: &'a RunPlan,
             forecast: Minimum,
         }
         /// The minimum that the plan needs.

@@ -4,7 +4,7 @@ mod histogram;
 mod parse;
 mod source;
 
-pub use histogram::Place;
+pub use histogram::ErrorPosition;
 pub use parse::{FORMS, SizeError, SkippedPackets};
 pub use source::SizeSource;
 

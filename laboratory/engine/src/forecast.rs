@@ -1,7 +1,7 @@
 //! Estimates the least time that a plan takes, so that a budget that is too small is reported at the start.
 
 use crate::machine::Here;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::prove;
 use crate::thresholds::{self, Needs, Schedule, id_in};
 use carryline_machine::arena::{Arena, Pages};
@@ -93,7 +93,7 @@ impl Speed {
 
 impl Forecast {
     /// The forecast for a plan on this machine; `speed` is called only if buffers are large.
-    pub fn of(plan: &Plan, here: &Here, depth: Depth, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
+    pub fn of(plan: &RunPlan, here: &Here, depth: Depth, speed: impl FnOnce() -> Option<Speed>) -> Forecast {
         let subjects = plan.subjects();
         let runs = |id: &_| prove::unsupported(id).is_none();
         let proved = subjects.iter().filter(|id| runs(id)).count();
@@ -165,7 +165,7 @@ mod tests {
         here.caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
         let situation =
             standard::situation(Family::Zero, Condition::plain(bytes), 1.0, &|_| (vec!["sse2".into()], None));
-        let plan = Plan {
+        let plan = RunPlan {
             situations: vec![situation],
             plugins: Vec::new(),
             replicates,

@@ -2,9 +2,9 @@
 //! layout of its own.
 
 use super::members::{Places, place_members, unsupported_size};
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::progress::Progress;
-use super::prove::{self, Proof, Verdict};
+use super::prove::{self, Proof, ProofVerdict};
 use super::thresholds::{Needs, Schedule, id_in};
 use crate::forecast;
 use crate::interrupt;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// The results of all replicates.
 #[derive(Default)]
-pub struct Outcome {
+pub struct Measurement {
     /// By situation, in plan order.
     pub gathered: Vec<Gathered>,
     /// The machine's limits: the best of all replicates.
@@ -50,9 +50,9 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-impl Outcome {
+impl Measurement {
     /// Adds the results of another measurement of the same run.
-    pub fn absorb(&mut self, other: Outcome) {
+    pub fn absorb(&mut self, other: Measurement) {
         self.gathered.extend(other.gathered);
         limits::merge(&mut self.limits, &other.limits);
         self.ticks_per_ns.extend(other.ticks_per_ns);
@@ -91,9 +91,9 @@ pub struct MeasureContext<'a> {
 
 /// The state of a measurement.
 struct Run<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     context: &'a MeasureContext<'a>,
-    outcome: Outcome,
+    outcome: Measurement,
     subjects: Vec<SubjectId>,
     /// The kind of process that each subject needs.
     needs: Needs,
@@ -105,13 +105,13 @@ struct Run<'a> {
 
 /// Measures the plan with the subjects that passed verification. `arrived` receives every round as it comes.
 pub fn run(
-    plan: &Plan,
+    plan: &RunPlan,
     proofs: &[Proof],
     context: &MeasureContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
-) -> Result<Outcome, SuperviseError> {
+) -> Result<Measurement, SuperviseError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
-    let outcome = Outcome { gathered, ..Outcome::default() };
+    let outcome = Measurement { gathered, ..Measurement::default() };
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
     let mut run =
@@ -157,14 +157,14 @@ pub fn run(
 }
 
 /// The status and reason that exclude a subject with this verdict; `None` if it is measured.
-fn exclusion(verdict: &Verdict) -> Option<(Status, String)> {
+fn exclusion(verdict: &ProofVerdict) -> Option<(Status, String)> {
     match verdict {
-        Verdict::Proved(_) => None,
-        Verdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
-        Verdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
-        Verdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
-        Verdict::Unsupported(reason) => Some((Status::Unsupported, reason.clone())),
-        Verdict::NotProved(reason) => Some((Status::NotVerified, reason.clone())),
+        ProofVerdict::Proved(_) => None,
+        ProofVerdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
+        ProofVerdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
+        ProofVerdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
+        ProofVerdict::Unsupported(reason) => Some((Status::Unsupported, reason.clone())),
+        ProofVerdict::NotProved(reason) => Some((Status::NotVerified, reason.clone())),
     }
 }
 
@@ -190,7 +190,7 @@ impl Run<'_> {
             }
             let padding = (seed % 4096) as usize;
             let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
-            let mut lost: Vec<(SubjectId, Verdict)> = Vec::new();
+            let mut lost: Vec<(SubjectId, ProofVerdict)> = Vec::new();
             let job_subjects = job.subjects.clone();
             // An answer about a situation or subject that is not in the job.
             let mut stray = None;
@@ -220,7 +220,7 @@ impl Run<'_> {
                         None => stray = Some(SuperviseError::NotInJob { subject }),
                     },
                     MeasureAnswer::Unproved { subject, reason } => match job_subjects.get(subject) {
-                        Some(id) => lost.push((id.clone(), Verdict::NotProved(reason))),
+                        Some(id) => lost.push((id.clone(), ProofVerdict::NotProved(reason))),
                         None => stray = Some(SuperviseError::NotInJob { subject }),
                     },
                     MeasureAnswer::Begin { situation, members, steady } => {
@@ -330,7 +330,7 @@ impl Run<'_> {
         match (end, culprit) {
             (End::Crashed { .. } | End::Exited { .. }, Some(id)) => {
                 let why = format!("a worker process that measured it ended {how}, but another one did not");
-                self.lose(id, Verdict::NotProved(why));
+                self.lose(id, ProofVerdict::NotProved(why));
             }
             _ => self.outcome.restarted.push(how),
         }
@@ -348,7 +348,7 @@ impl Run<'_> {
         levels
     }
 
-    fn lose(&mut self, id: SubjectId, verdict: Verdict) {
+    fn lose(&mut self, id: SubjectId, verdict: ProofVerdict) {
         if let Some(reason) = exclusion(&verdict) {
             self.out.entry(id.clone()).or_insert(reason);
             self.outcome.fallen.push(Proof { subject: id, verdict });

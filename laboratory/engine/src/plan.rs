@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// A run before it is carried out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Plan {
+pub struct RunPlan {
     /// The comparisons.
     pub situations: Vec<Situation>,
     /// Plug-ins as on the command line, with their subjects.
@@ -25,7 +25,7 @@ pub struct Plan {
     pub patience: Duration,
 }
 
-impl Plan {
+impl RunPlan {
     /// All subjects without duplicates, in the order of first occurrence.
     pub fn subjects(&self) -> Vec<SubjectId> {
         let mut ids: Vec<SubjectId> = Vec::new();

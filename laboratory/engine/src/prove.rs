@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The result of a verification.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum ProofVerdict {
     /// Right on every input tried.
     Proved(ProofSummary),
     /// Wrong on this input.
@@ -40,7 +40,7 @@ pub struct Proof {
     /// The subject.
     pub subject: SubjectId,
     /// The result.
-    pub verdict: Verdict,
+    pub verdict: ProofVerdict,
 }
 
 /// Verifies every subject in full; if interrupted, returns the results so far.
@@ -73,7 +73,7 @@ pub fn to_depth(
         progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
         let verdict = one(supervisor, plugins, subject, inputs, progress)?;
         // A subject that cannot run here takes no time.
-        if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, Verdict::Unsupported(_))) {
+        if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, ProofVerdict::Unsupported(_))) {
             progress.verified(done.fetch_add(1, Ordering::Relaxed) + 1, runs);
         }
         Ok(verdict.map(|verdict| Proof { subject: subject.clone(), verdict }))
@@ -101,13 +101,13 @@ fn one(
     subject: &SubjectId,
     (seed, depth): (u64, Depth),
     progress: &Progress,
-) -> Result<Option<Verdict>, SuperviseError> {
+) -> Result<Option<ProofVerdict>, SuperviseError> {
     if let Some(verdict) = unsupported(subject) {
         return Ok(Some(verdict));
     }
     let job = ProveJob { plugins: plugins.to_vec(), subject: subject.clone(), seed, depth: shortened(depth) };
     let started = thresholds::of_variant(subject).unwrap_or(Thresholds::AsInstalled);
-    let attempt = || -> Result<(End, Option<Verdict>), SuperviseError> {
+    let attempt = || -> Result<(End, Option<ProofVerdict>), SuperviseError> {
         let mut verdict = None;
         let stop = || {
             progress.tick();
@@ -115,9 +115,9 @@ fn one(
         };
         let end = supervisor.run_with(started, job.clone(), 0, &stop, &mut |answer| {
             verdict = Some(match answer {
-                ProveAnswer::Proved(summary) => Verdict::Proved(summary),
+                ProveAnswer::Proved(summary) => ProofVerdict::Proved(summary),
                 ProveAnswer::Disproved(counterexample) => failed(counterexample),
-                ProveAnswer::Unproved { reason } => Verdict::NotProved(reason),
+                ProveAnswer::Unproved { reason } => ProofVerdict::NotProved(reason),
             });
         })?;
         Ok((end, verdict))
@@ -132,7 +132,7 @@ fn one(
     let (end, verdict) = attempt()?;
     Ok(match (classified(&end, verdict), found) {
         (Attempt::Interrupted, _) => None,
-        (Attempt::Verdict(Verdict::Proved(_)), Some(found)) => Some(found_once(&found)),
+        (Attempt::Verdict(ProofVerdict::Proved(_)), Some(found)) => Some(found_once(&found)),
         (Attempt::Verdict(verdict), Some(_)) => Some(verdict),
         (Attempt::Died, Some(found)) => Some(found),
         (Attempt::Verdict(verdict), None) => Some(after_a_death(&first, verdict)),
@@ -141,66 +141,71 @@ fn one(
 }
 
 /// False for a fault that did not recur when the call was repeated: it must be seen in another process.
-fn is_reproduced(verdict: &Verdict) -> bool {
+fn is_reproduced(verdict: &ProofVerdict) -> bool {
     match verdict {
-        Verdict::Wrong(found) | Verdict::Crashed(found) | Verdict::TimedOut(found) => found.every_time,
-        Verdict::Proved(_) | Verdict::Unsupported(_) | Verdict::NotProved(_) => true,
+        ProofVerdict::Wrong(found) | ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) => {
+            found.every_time
+        }
+        ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) | ProofVerdict::NotProved(_) => true,
     }
 }
 
 /// The verdict if one process found a fault and another did not.
-fn found_once(found: &Verdict) -> Verdict {
+fn found_once(found: &ProofVerdict) -> ProofVerdict {
     let what = match found {
-        Verdict::Wrong(found) | Verdict::Crashed(found) | Verdict::TimedOut(found) => found.to_string(),
-        Verdict::Proved(_) | Verdict::Unsupported(_) | Verdict::NotProved(_) => String::new(),
+        ProofVerdict::Wrong(found) | ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) => {
+            found.to_string()
+        }
+        ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) | ProofVerdict::NotProved(_) => String::new(),
     };
-    Verdict::NotProved(format!("one process found a fault that another did not: {what}"))
+    ProofVerdict::NotProved(format!("one process found a fault that another did not: {what}"))
 }
 
 /// The result of one worker.
 enum Attempt {
-    Verdict(Verdict),
+    Verdict(ProofVerdict),
     /// The worker ended without a verdict.
     Died,
     Interrupted,
 }
 
-fn classified(end: &End, verdict: Option<Verdict>) -> Attempt {
+fn classified(end: &End, verdict: Option<ProofVerdict>) -> Attempt {
     match (end, verdict) {
         (End::Stopped, _) => Attempt::Interrupted,
         (End::Done, Some(verdict)) => Attempt::Verdict(verdict),
         // A verdict is valid whatever happened to the process afterwards.
-        (_, Some(verdict @ (Verdict::Wrong(_) | Verdict::Crashed(_) | Verdict::NotProved(_)))) => {
-            Attempt::Verdict(verdict)
-        }
+        (
+            _,
+            Some(verdict @ (ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) | ProofVerdict::NotProved(_))),
+        ) => Attempt::Verdict(verdict),
         (End::Exited { panic: Some(text), .. }, _) => {
-            Attempt::Verdict(Verdict::NotProved(format!("the worker process panicked: {text}")))
+            Attempt::Verdict(ProofVerdict::NotProved(format!("the worker process panicked: {text}")))
         }
         (End::Done, None) => {
-            Attempt::Verdict(Verdict::NotProved("the worker process gave no verdict".to_owned()))
+            Attempt::Verdict(ProofVerdict::NotProved("the worker process gave no verdict".to_owned()))
         }
         _ => Attempt::Died,
     }
 }
 
 /// The verdict of the second worker if the first one died.
-fn after_a_death(first: &End, second: Verdict) -> Verdict {
+fn after_a_death(first: &End, second: ProofVerdict) -> ProofVerdict {
     let note = format!("a first worker process ended {}", first.how());
     match (second, first) {
-        (Verdict::Proved(mut summary), End::Lost { .. } | End::TimedOut { .. }) => {
+        (ProofVerdict::Proved(mut summary), End::Lost { .. } | End::TimedOut { .. }) => {
             summary.notes.push(note);
-            Verdict::Proved(summary)
+            ProofVerdict::Proved(summary)
         }
         // The cause of the crash is unknown.
-        (Verdict::Proved(_), _) => {
-            Verdict::NotProved(format!("{note}; a second one with the same seed found no fault"))
+        (ProofVerdict::Proved(_), _) => {
+            ProofVerdict::NotProved(format!("{note}; a second one with the same seed found no fault"))
         }
         (second, _) => second,
     }
 }
 
 /// The verdict on a subject whose worker died twice.
-pub fn blame(first: &End, second: &End, family: Family, seed: u64) -> Verdict {
+pub fn blame(first: &End, second: &End, family: Family, seed: u64) -> ProofVerdict {
     let twice = || {
         let (first, second) = (first.how(), second.how());
         match first == second {
@@ -209,15 +214,15 @@ pub fn blame(first: &End, second: &End, family: Family, seed: u64) -> Verdict {
         }
     };
     match first {
-        End::Lost { .. } => Verdict::NotProved(twice()),
-        _ => loss(second, family, seed).unwrap_or_else(|| Verdict::NotProved(twice())),
+        End::Lost { .. } => ProofVerdict::NotProved(twice()),
+        _ => loss(second, family, seed).unwrap_or_else(|| ProofVerdict::NotProved(twice())),
     }
 }
 
 /// The verdict on a variant that this machine cannot run; `None` for all others.
-pub fn unsupported(subject: &SubjectId) -> Option<Verdict> {
+pub fn unsupported(subject: &SubjectId) -> Option<ProofVerdict> {
     let variant = carryline_variants::find(subject.family, &subject.name)?;
-    lacking(variant).map(Verdict::Unsupported)
+    lacking(variant).map(ProofVerdict::Unsupported)
 }
 
 /// Why this machine cannot run a variant: what its CPU or C library lacks; `None` if it can.
@@ -231,27 +236,27 @@ pub fn lacking(variant: &Variant) -> Option<String> {
 }
 
 /// The verdict for a counterexample.
-pub fn failed(counterexample: Box<Counterexample>) -> Verdict {
+pub fn failed(counterexample: Box<Counterexample>) -> ProofVerdict {
     match counterexample.kind {
-        Kind::Crashed | Kind::Exited => Verdict::Crashed(counterexample),
-        Kind::TimedOut => Verdict::TimedOut(counterexample),
-        _ => Verdict::Wrong(counterexample),
+        Kind::Crashed | Kind::Exited => ProofVerdict::Crashed(counterexample),
+        Kind::TimedOut => ProofVerdict::TimedOut(counterexample),
+        _ => ProofVerdict::Wrong(counterexample),
     }
 }
 
 /// The verdict for a counterexample found in a replicate, after another process found no fault.
-pub fn failed_in_replicate(counterexample: Box<Counterexample>) -> Verdict {
+pub fn failed_in_replicate(counterexample: Box<Counterexample>) -> ProofVerdict {
     let verdict = failed(counterexample);
     if is_reproduced(&verdict) { verdict } else { found_once(&verdict) }
 }
 
 /// The verdict for the end of a worker that ended the same way again.
-fn loss(end: &End, family: Family, seed: u64) -> Option<Verdict> {
+fn loss(end: &End, family: Family, seed: u64) -> Option<ProofVerdict> {
     let at = |now: &Now, ending: Ending| Box::new(verify::describe(now, family, seed, ending));
     Some(match end {
         End::Done | End::Stopped | End::Lost { .. } => return None,
-        End::Crashed { signal, now } => Verdict::Crashed(at(now, Ending::Signal(*signal))),
-        End::Exited { code, now, .. } => Verdict::Crashed(at(now, Ending::Exit(*code))),
-        End::TimedOut { now } => Verdict::TimedOut(at(now, Ending::TimedOut)),
+        End::Crashed { signal, now } => ProofVerdict::Crashed(at(now, Ending::Signal(*signal))),
+        End::Exited { code, now, .. } => ProofVerdict::Crashed(at(now, Ending::Exit(*code))),
+        End::TimedOut { now } => ProofVerdict::TimedOut(at(now, Ending::TimedOut)),
     })
 }

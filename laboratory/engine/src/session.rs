@@ -1,10 +1,10 @@
 //! Carries out a run: verifies, measures, stores every round, and assembles the result.
 
 use super::machine::Here;
-use super::measure::{self, MeasureContext, Outcome};
-use super::plan::Plan;
+use super::measure::{self, MeasureContext, Measurement};
+use super::plan::RunPlan;
 use super::progress::Progress;
-use super::prove::{self, Proof, Verdict};
+use super::prove::{self, Proof, ProofVerdict};
 use super::{select::Selection, warnings};
 use crate::failure::Failure;
 use crate::forecast::{Forecast, Speed};
@@ -96,7 +96,7 @@ pub fn open_kept(db: Option<&Path>) -> Result<Option<Store>, StoreError> {
 }
 
 /// Verifies and measures a plan.
-pub fn execute(plan: &Plan, context: &RunContext<'_>) -> Result<Finished, Failure> {
+pub fn execute(plan: &RunPlan, context: &RunContext<'_>) -> Result<Finished, Failure> {
     let begin = Instant::now();
     // The rest is for what follows the last replicate.
     let deadline = begin + plan.budget.mul_f64(0.96);
@@ -144,7 +144,7 @@ pub fn execute(plan: &Plan, context: &RunContext<'_>) -> Result<Finished, Failur
 pub fn finish(
     result: RunResult,
     mut proofs: Vec<Proof>,
-    outcome: Outcome,
+    outcome: Measurement,
     selection: &Selection,
 ) -> Finished {
     for fallen in outcome.fallen {
@@ -159,13 +159,13 @@ pub fn finish(
     undone.dedup();
     for proof in proofs.iter().filter(|proof| is_wanted(proof, selection)) {
         match &proof.verdict {
-            Verdict::Wrong(_) | Verdict::Crashed(_) => wrong.push(proof.clone()),
-            Verdict::TimedOut(_) => slow.push(proof.clone()),
-            Verdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
-            Verdict::Proved(_) | Verdict::Unsupported(_) => {}
+            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => wrong.push(proof.clone()),
+            ProofVerdict::TimedOut(_) => slow.push(proof.clone()),
+            ProofVerdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
+            ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => {}
         }
     }
-    let Outcome { gathered, interrupted, .. } = outcome;
+    let Measurement { gathered, interrupted, .. } = outcome;
     Finished { result, proofs, wrong, slow, undone, interrupted, gathered }
 }
 
@@ -185,10 +185,10 @@ pub fn is_known_bad(proof: &Proof) -> bool {
 /// # Errors
 /// Fails if the environment cannot be serialized.
 pub fn assemble(
-    plan: &Plan,
+    plan: &RunPlan,
     here: &Here,
     known: Vec<Warning>,
-    outcome: &Outcome,
+    outcome: &Measurement,
     run_id: Option<RunId>,
     took: Duration,
 ) -> Result<RunResult, Failure> {

@@ -4,7 +4,7 @@
 //! If a row with raised thresholds takes part, replicates alternate between the two kinds. Subjects that do
 //! not call the C library take part in both kinds, so that they are paired with both rows of the C library.
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 use carryline_machine::c_library;
 use carryline_results::gather::Situation;
 use carryline_variants::Variant;
@@ -35,7 +35,7 @@ pub struct Needs(HashMap<SubjectId, Thresholds>);
 
 impl Needs {
     /// The needs of a plan's subjects.
-    pub fn of(plan: &Plan) -> Needs {
+    pub fn of(plan: &RunPlan) -> Needs {
         let plugin = |id: &SubjectId| {
             let (word, _) = plan.plugins.iter().find(|(_, plugin)| plugin == id)?;
             calls_the_c_library(word).then_some(Thresholds::AsInstalled)
@@ -73,7 +73,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// The schedule for a plan; only subjects for which `takes_part` is true count.
-    pub fn of(plan: &Plan, needs: &Needs, takes_part: impl Fn(&SubjectId) -> bool) -> Schedule {
+    pub fn of(plan: &RunPlan, needs: &Needs, takes_part: impl Fn(&SubjectId) -> bool) -> Schedule {
         let weight = |situations: &mut dyn Iterator<Item = &Situation>| situations.map(|s| s.weight).sum();
         let mut kinds = vec![(Thresholds::AsInstalled, weight(&mut plan.situations.iter()))];
         let raised = |situation: &&Situation| needs.raised_in(situation, &takes_part);
@@ -138,12 +138,12 @@ mod tests {
     use carryline_variants::Family;
     use std::time::Duration;
 
-    fn plan(families: &[(Family, &[&str])]) -> Plan {
+    fn plan(families: &[(Family, &[&str])]) -> RunPlan {
         let situations = families.iter().map(|(family, names)| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             standard::situation(*family, Condition::plain(4096), 1.0, &|_| (names.clone(), Some(0)))
         });
-        Plan {
+        RunPlan {
             situations: situations.collect(),
             plugins: Vec::new(),
             replicates: 5,

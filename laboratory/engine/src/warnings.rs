@@ -1,7 +1,7 @@
 //! The warnings of a run: about the machine, disturbances and unreliable figures.
 
-use super::measure::Outcome;
-use super::plan::Plan;
+use super::measure::Measurement;
+use super::plan::RunPlan;
 use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
 use carryline_machine::environment::Environment;
@@ -34,9 +34,9 @@ const NAMED: usize = 3;
 
 /// All warnings of a run.
 pub fn all(
-    plan: &Plan,
+    plan: &RunPlan,
     here: &Environment,
-    outcome: &Outcome,
+    outcome: &Measurement,
     summaries: &[(String, Summary)],
     took: Duration,
 ) -> Vec<Warning> {

@@ -3,8 +3,8 @@
 #![cfg(target_os = "linux")]
 
 use carryline_conditions::Condition;
-use carryline_engine::measure::{self, MeasureContext, Outcome};
-use carryline_engine::plan::Plan;
+use carryline_engine::measure::{self, MeasureContext, Measurement};
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::protocol::{CHANNEL_VARIABLE, MeasureAnswer, Message, TOKEN_VARIABLE};
 use carryline_engine::standard;
@@ -32,9 +32,9 @@ fn worker_that_sends(answers: &[MeasureAnswer], folder: &Path) -> Supervisor {
 }
 
 /// Measures one situation, number 0, with a worker that sends these answers.
-fn measured(answers: &[MeasureAnswer]) -> Result<Outcome, SuperviseError> {
+fn measured(answers: &[MeasureAnswer]) -> Result<Measurement, SuperviseError> {
     let subjects = |_| (vec!["carryline".to_owned()], Some(0));
-    let plan = Plan {
+    let plan = RunPlan {
         situations: vec![standard::situation(Family::Zero, Condition::plain(4096), 1.0, &subjects)],
         plugins: Vec::new(),
         replicates: 1,

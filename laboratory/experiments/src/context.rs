@@ -3,8 +3,8 @@
 use carryline_conditions::Condition;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
-use carryline_engine::measure::{self, MeasureContext, Outcome as Measurement};
-use carryline_engine::plan::Plan;
+use carryline_engine::measure::{self, MeasureContext, Measurement};
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof};
 use carryline_engine::session::Keeper;
@@ -96,7 +96,7 @@ impl Context<'_> {
     pub fn measure(&self, situations: Vec<Situation>, share: f64) -> Result<Measured, Failure> {
         self.here.check_memory(&situations)?;
         let budget = self.budget.mul_f64(share.clamp(0.0, 1.0));
-        let plan = Plan {
+        let plan = RunPlan {
             situations,
             plugins: Vec::new(),
             replicates: self.replicates,

@@ -4,7 +4,7 @@ use super::context::Context;
 use anyhow::Context as _;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
-use carryline_engine::measure::Outcome;
+use carryline_engine::measure::Measurement;
 use carryline_engine::probe::{Series, Unusable};
 use carryline_engine::protocol::{Disturbed, ProbeAnswer, ProbeJob, ProcessSetup};
 use carryline_engine::supervise::End;
@@ -91,7 +91,7 @@ impl Context<'_> {
             };
             let mut rounds: Vec<Vec<f64>> = Vec::new();
             let mut reason = None;
-            let mut outcome = Outcome::default();
+            let mut outcome = Measurement::default();
             let padding = (job.seed % 4096) as usize;
             let end = self.supervisor.run(job, padding, &interrupt::requested, &mut |answer| {
                 self.progress.tick();

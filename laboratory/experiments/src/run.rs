@@ -5,7 +5,7 @@ use crate::{Experiment, Outcome};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::interrupt;
 use carryline_engine::machine::Here;
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::session::{self, Keeper};
 use carryline_engine::supervise::Supervisor;
@@ -60,7 +60,7 @@ pub fn run(wanted: &Wanted, here: &Here, supervisor: &Supervisor) -> Result<Foun
     };
     let seed = session::seed(wanted.seed);
     let replicates = if wanted.quick { QUICK_REPLICATES } else { REPLICATES };
-    let mut plan = Plan {
+    let mut plan = RunPlan {
         situations: Vec::new(),
         plugins: Vec::new(),
         replicates,

@@ -3,7 +3,7 @@
 
 use crate::file::Sink;
 use crate::ip::{self, Transport};
-use crate::judge::{self, Protocol, Verdict};
+use crate::judge::{self, ChecksumVerdict, Protocol};
 use crate::link::{self, Version};
 use crate::senders::Senders;
 use crate::{Bytes, Skip, tunnel};
@@ -29,7 +29,7 @@ const MOST_FINDINGS: usize = 4096;
 pub struct Tally {
     /// Correct.
     pub good: u64,
-    /// Of the correct ones, those with `ffff` instead of `0000`; see [`Verdict::MinusZero`].
+    /// Of the correct ones, those with `ffff` instead of `0000`; see [`ChecksumVerdict::MinusZero`].
     pub minus_zero: u64,
     /// Wrong, including artefacts.
     pub bad: u64,
@@ -178,7 +178,7 @@ impl Audit {
     }
 
     /// Counts a checksum at a depth.
-    fn count(&mut self, protocol: Protocol, addresses: Addresses, depth: u32, verdict: Verdict) {
+    fn count(&mut self, protocol: Protocol, addresses: Addresses, depth: u32, verdict: ChecksumVerdict) {
         let outer = depth == 0;
         let report = &mut self.report;
         let mut tally = |add: fn(&mut Tally)| {
@@ -189,24 +189,24 @@ impl Audit {
         };
         let (src, dst) = ends(addresses);
         match verdict {
-            Verdict::Good | Verdict::MinusZero => {
+            ChecksumVerdict::Good | ChecksumVerdict::MinusZero => {
                 tally(|tally| tally.good += 1);
-                if verdict == Verdict::MinusZero {
+                if verdict == ChecksumVerdict::MinusZero {
                     tally(|tally| tally.minus_zero += 1);
                 }
                 self.senders.right(protocol, src, dst);
             }
-            Verdict::Unverified => tally(|tally| tally.unverified += 1),
-            Verdict::None => tally(|tally| tally.none += 1),
-            Verdict::Illegal { allowed: true } => tally(|tally| {
+            ChecksumVerdict::Unverified => tally(|tally| tally.unverified += 1),
+            ChecksumVerdict::None => tally(|tally| tally.none += 1),
+            ChecksumVerdict::Illegal { allowed: true } => tally(|tally| {
                 tally.illegal += 1;
                 tally.illegal_in_tunnel += 1;
             }),
-            Verdict::Illegal { allowed: false } => {
+            ChecksumVerdict::Illegal { allowed: false } => {
                 tally(|tally| tally.illegal += 1);
                 self.find(protocol, (src, dst), depth, Checksum::NONE, None);
             }
-            Verdict::Bad(wrong) if wrong.left_for_card => {
+            ChecksumVerdict::Bad(wrong) if wrong.left_for_card => {
                 tally(|tally| {
                     tally.bad += 1;
                     tally.offload += 1;
@@ -215,7 +215,7 @@ impl Audit {
                     sender.left_for_card += 1;
                 }
             }
-            Verdict::Bad(wrong) => {
+            ChecksumVerdict::Bad(wrong) => {
                 tally(|tally| tally.bad += 1);
                 let sender = self.senders.sender((protocol, src));
                 let so_far = sender.map_or(0, |sender| {
@@ -256,7 +256,7 @@ impl Audit {
         let packet = ip::packet(version, bytes);
         if let (Err(Skip::HeadersCut), Version::V4) = (&packet, version) {
             let unspecified = Addresses::V4 { src: [0; 4], dst: [0; 4] };
-            self.count(Protocol::Ipv4, unspecified, depth, Verdict::Unverified);
+            self.count(Protocol::Ipv4, unspecified, depth, ChecksumVerdict::Unverified);
         }
         let packet = packet?;
         if let Some(header) = packet.ipv4_header {
@@ -266,7 +266,7 @@ impl Audit {
             Ok(payload) => payload,
             Err(opaque) => {
                 if let Some(transport) = Transport::of_opaque(opaque, version) {
-                    self.count(transport.into(), packet.addresses, depth, Verdict::Unverified);
+                    self.count(transport.into(), packet.addresses, depth, ChecksumVerdict::Unverified);
                 }
                 return Err(opaque.why);
             }

@@ -62,7 +62,7 @@ impl From<Transport> for Protocol {
 
 /// The verdict on a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChecksumVerdict {
     /// Correct.
     Good,
     /// Correct for a receiver, which only adds it up, but not what a sender computes: `ffff` instead of
@@ -96,36 +96,36 @@ pub struct Wrong {
 
 /// The verdict on the checksum of an IPv4 header with its options.
 #[must_use]
-pub fn ipv4_header(header: &[u8]) -> Verdict {
+pub fn ipv4_header(header: &[u8]) -> ChecksumVerdict {
     if checksum::verify_ipv4_header(header) {
         return good(header, 10);
     }
     // The parser has compared the length in the header with the bytes available.
-    let Some(found) = field(header, 10) else { return Verdict::Unverified };
-    Verdict::Bad(Wrong { found, expected: checksum::ipv4_header(header), left_for_card: false })
+    let Some(found) = field(header, 10) else { return ChecksumVerdict::Unverified };
+    ChecksumVerdict::Bad(Wrong { found, expected: checksum::ipv4_header(header), left_for_card: false })
 }
 
 /// The verdict on the checksum of a payload; `None` if it has none that is supported.
 #[must_use]
-pub fn payload(payload: &Payload<'_>) -> Option<(Protocol, Verdict)> {
+pub fn payload(payload: &Payload<'_>) -> Option<(Protocol, ChecksumVerdict)> {
     match payload.transport() {
         Ok((transport, bytes)) => {
             let verdict = match (bytes.whole(), payload.ends) {
                 (Some(segment), Some(ends)) => judge(transport, ends, segment),
-                _ => Verdict::Unverified,
+                _ => ChecksumVerdict::Unverified,
             };
             Some((transport.into(), verdict))
         }
-        Err(_) => Some((Transport::of_payload(payload)?.into(), Verdict::Unverified)),
+        Err(_) => Some((Transport::of_payload(payload)?.into(), ChecksumVerdict::Unverified)),
     }
 }
 
 /// The verdict on a segment, which is at least as long as the transport's header and at most as long as its
 /// IP header states.
-fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> Verdict {
+fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> ChecksumVerdict {
     let wrong = |field_at, expected: Checksum| {
-        let Some(found) = field(segment, field_at) else { return Verdict::Unverified };
-        Verdict::Bad(Wrong {
+        let Some(found) = field(segment, field_at) else { return ChecksumVerdict::Unverified };
+        ChecksumVerdict::Bad(Wrong {
             found,
             expected,
             left_for_card: is_left_for_card(found, transport, ends, segment),
@@ -135,11 +135,11 @@ fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> Verdict {
         (Transport::Tcp, _) if checksum::verify_tcp(ends, [segment]) => good(segment, 16),
         (Transport::Tcp, _) => wrong(16, checksum::tcp(ends, [segment])),
         (Transport::Udp, _) => match (checksum::verify_udp(ends, [segment]), ends) {
-            (UdpVerdict::Intact, _) => Verdict::Good,
-            (UdpVerdict::Absent, Addresses::V4 { .. }) => Verdict::None,
+            (UdpVerdict::Intact, _) => ChecksumVerdict::Good,
+            (UdpVerdict::Absent, Addresses::V4 { .. }) => ChecksumVerdict::None,
             (UdpVerdict::Absent, Addresses::V6 { .. }) => {
                 let port = crate::bytes::be16(segment, 2);
-                Verdict::Illegal { allowed: tunnel::allows_no_checksum(port) }
+                ChecksumVerdict::Illegal { allowed: tunnel::allows_no_checksum(port) }
             }
             (UdpVerdict::Damaged, _) => wrong(6, checksum::udp(ends, [segment])),
         },
@@ -155,8 +155,12 @@ fn judge(transport: Transport, ends: Addresses, segment: &[u8]) -> Verdict {
 }
 
 /// The verdict on a checksum that verifies.
-fn good(bytes: &[u8], field_at: usize) -> Verdict {
-    if field(bytes, field_at) == Some(Checksum([0xff; 2])) { Verdict::MinusZero } else { Verdict::Good }
+fn good(bytes: &[u8], field_at: usize) -> ChecksumVerdict {
+    if field(bytes, field_at) == Some(Checksum([0xff; 2])) {
+        ChecksumVerdict::MinusZero
+    } else {
+        ChecksumVerdict::Good
+    }
 }
 
 fn field(bytes: &[u8], at: usize) -> Option<Checksum> {

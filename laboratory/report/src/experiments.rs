@@ -3,7 +3,7 @@
 use crate::table::{Emphasis, Kind, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{byte_size, number, number_with};
-use carryline_results::claims::{ClaimResult, Datum, ExperimentResult, TableResult, Unit, Verdict};
+use carryline_results::claims::{ClaimResult, ClaimVerdict, Datum, ExperimentResult, TableResult, Unit};
 use carryline_results::sources::{self, Source};
 
 /// The width of the table of claims without a terminal.
@@ -100,23 +100,23 @@ pub(crate) fn cited(experiments: &[ExperimentResult]) -> Vec<&'static Source> {
     sources::SOURCES.iter().copied().filter(|source| names(source)).collect()
 }
 
-const fn emphasis(verdict: Verdict) -> Emphasis {
+const fn emphasis(verdict: ClaimVerdict) -> Emphasis {
     match verdict {
-        Verdict::Holds => Emphasis::Strong,
-        Verdict::Fails | Verdict::DoesNotHoldHere | Verdict::Reversed => Emphasis::Bad,
-        Verdict::Undecided => Emphasis::None,
-        Verdict::CannotBeMeasured => Emphasis::Faint,
+        ClaimVerdict::Holds => Emphasis::Strong,
+        ClaimVerdict::Fails | ClaimVerdict::DoesNotHoldHere | ClaimVerdict::Reversed => Emphasis::Bad,
+        ClaimVerdict::Undecided => Emphasis::None,
+        ClaimVerdict::CannotBeMeasured => Emphasis::Faint,
     }
 }
 
 /// The number of each verdict: `41 claims: holds 20, fails 9, ...`
 pub(crate) fn counts<'a>(claims: impl Iterator<Item = &'a ClaimResult>) -> String {
-    let verdicts: Vec<Verdict> = claims.map(|claim| claim.verdict).collect();
-    let of = |verdict: Verdict| {
+    let verdicts: Vec<ClaimVerdict> = claims.map(|claim| claim.verdict).collect();
+    let of = |verdict: ClaimVerdict| {
         let count = verdicts.iter().filter(|known| **known == verdict).count();
         (count > 0).then(|| format!("{verdict} {count}"))
     };
-    let parts: Vec<String> = Verdict::ALL.into_iter().filter_map(of).collect();
+    let parts: Vec<String> = ClaimVerdict::ALL.into_iter().filter_map(of).collect();
     let noun = if verdicts.len() == 1 { "claim" } else { "claims" };
     format!("{} {noun}: {}", verdicts.len(), parts.join(", "))
 }

@@ -11,7 +11,7 @@ use carryline_statistics::Estimate;
 
 /// A figure with its 95 % interval, in some unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct DisplayedFigure {
     /// The estimate.
     pub value: f64,
     /// The lower end of the interval; of a rate, from the upper end of the time.
@@ -23,7 +23,7 @@ pub struct Figure {
 /// Printed for a net time below zero: the call took no longer than the null call.
 pub const WITHIN_NULL: &str = "<null";
 
-impl Figure {
+impl DisplayedFigure {
     /// True for a net time below zero, which means that the work is hidden by the null call.
     #[must_use]
     pub fn is_within_null(&self) -> bool {
@@ -78,28 +78,28 @@ impl Scale {
         }
     }
 
-    fn estimate(&self, cell: &Cell, ticks: Option<Estimate>) -> Option<Figure> {
+    fn estimate(&self, cell: &Cell, ticks: Option<Estimate>) -> Option<DisplayedFigure> {
         let Estimate { median, low, high, .. } = ticks?;
         let factors = self.factors(cell);
         let convert = |ticks| self.unit.convert(ticks, cell.bytes_per_call, factors);
         let (value, low, high) = (convert(median)?, convert(low)?, convert(high)?);
         Some(if self.unit.is_rate() {
-            Figure { value, low: high, high: low }
+            DisplayedFigure { value, low: high, high: low }
         } else {
-            Figure { value, low, high }
+            DisplayedFigure { value, low, high }
         })
     }
 
     /// The main figure of a table: net for times, gross for rates.
     #[must_use]
-    pub fn headline(&self, cell: &Cell) -> Option<Figure> {
+    pub fn headline(&self, cell: &Cell) -> Option<DisplayedFigure> {
         self.estimate(cell, if self.unit.is_rate() { cell.gross } else { cell.ticks_per_call })
     }
 
     /// The secondary figure: gross for times, net for rates. No net rate is given if the null call takes at
     /// least nine tenths of the time.
     #[must_use]
-    pub fn secondary(&self, cell: &Cell) -> Option<Figure> {
+    pub fn secondary(&self, cell: &Cell) -> Option<DisplayedFigure> {
         if !self.unit.is_rate() {
             return self.estimate(cell, cell.gross);
         }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_time_below_zero_is_printed_as_within_the_null_call() {
         let written = |value, low, high| {
-            let figure = Figure { value, low, high };
+            let figure = DisplayedFigure { value, low, high };
             (figure.text(), figure.interval(), figure.is_within_null())
         };
         assert_eq!(written(1.0, 0.5, 1.5), ("1.00".to_owned(), "[0.50, 1.50]".to_owned(), false));

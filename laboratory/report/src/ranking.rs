@@ -6,7 +6,7 @@
 
 mod text;
 
-use crate::figure::{self, Figure, Scale, speed};
+use crate::figure::{self, DisplayedFigure, Scale, speed};
 use crate::grouping::grouped;
 use crate::labels;
 use crate::roles::Roles;
@@ -59,7 +59,7 @@ impl std::error::Error for RankingError {}
 
 /// A variant in a ranking.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct RankedRow {
     /// 1 is the fastest; `None` for a measured variant that is not a candidate.
     pub rank: Option<u32>,
     /// True if another row has the same rank.
@@ -67,9 +67,9 @@ pub struct Row {
     /// Its name.
     pub variant: String,
     /// The main figure in the requested unit; see [`Scale::headline`].
-    pub headline: Option<Figure>,
+    pub headline: Option<DisplayedFigure>,
     /// The figure of the other basis; see [`Scale::secondary`].
-    pub secondary: Option<Figure>,
+    pub secondary: Option<DisplayedFigure>,
     /// The letters of its tie groups; empty without a rank.
     pub letters: String,
     /// Speed relative to the baseline.
@@ -115,7 +115,7 @@ pub struct Ranking {
     /// The noise floor of the situation, or else of the run.
     pub noise_floor: Option<f64>,
     /// The measured variants, by gross time.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RankedRow>,
     /// The variants without a figure.
     pub failures: Vec<Failure>,
 }
@@ -169,7 +169,7 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         measured.iter().find(|cell| Some(cell.variant.as_str()) == baseline).map(|cell| time(cell));
     let floor = noise_floor(run, &shown.situation);
     let letters = letters(&measured);
-    let rows = measured.iter().zip(letters).map(|(cell, letters)| Row {
+    let rows = measured.iter().zip(letters).map(|(cell, letters)| RankedRow {
         rank: cell.rank,
         shared: cell.rank.is_some() && measured.iter().filter(|other| other.rank == cell.rank).count() > 1,
         variant: safe(&cell.variant),
@@ -299,9 +299,9 @@ pub enum Finding<'a> {
     /// Nothing was ranked.
     Nothing,
     /// Most ranked rows tie with the best: these.
-    NoDifference(Vec<&'a Row>),
+    NoDifference(Vec<&'a RankedRow>),
     /// The leader of the best rank, and the rows that tie with it.
-    Fastest(&'a Row, Vec<&'a Row>),
+    Fastest(&'a RankedRow, Vec<&'a RankedRow>),
 }
 
 impl Ranking {
@@ -309,12 +309,12 @@ impl Ranking {
     #[must_use]
     pub fn finding(&self) -> Finding<'_> {
         let ranked = self.rows.iter().filter(|row| row.rank.is_some()).count();
-        let first: Vec<&Row> = self.rows.iter().filter(|row| row.rank == Some(1)).collect();
+        let first: Vec<&RankedRow> = self.rows.iter().filter(|row| row.rank == Some(1)).collect();
         match first.as_slice() {
             [] => Finding::Nothing,
             [_, _, ..] if 2 * first.len() > ranked => Finding::NoDifference(first),
             [leader, ..] => {
-                let ties = |row: &&Row| row.rank.is_some() && leader.ties_with.contains(&row.variant);
+                let ties = |row: &&RankedRow| row.rank.is_some() && leader.ties_with.contains(&row.variant);
                 Finding::Fastest(leader, self.rows.iter().filter(ties).collect())
             }
         }

@@ -5,7 +5,7 @@
 //! same rounds (an A/A pair), does not differ as much. The second test catches what the first cannot:
 //! replicates that agree by chance, and biases shared by all replicates.
 //!
-//! `tests/monte_carlo.rs` checks the rule's error rates by simulation.
+//! `tests/statistics/monte_carlo.rs` checks the rule's error rates by simulation.
 
 use super::estimate::log_ratios;
 use super::{median, paired_ratio, ratio};

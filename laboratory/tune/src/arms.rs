@@ -14,7 +14,7 @@
 use carryline_conditions::Condition;
 use carryline_engine::failure::Failure;
 use carryline_engine::measure::{self, MeasureContext};
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::standard;
 use carryline_engine::supervise::Supervisor;
@@ -170,7 +170,7 @@ fn process(
         situation.name = format!("{} {}", cell.subject, situation.name);
         situation
     });
-    let plan = Plan {
+    let plan = RunPlan {
         situations: situations.collect(),
         plugins: Vec::new(),
         replicates: 1,

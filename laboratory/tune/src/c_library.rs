@@ -2,7 +2,7 @@
 
 use crate::arms::{Arm, Lab};
 use crate::change::{Change, ladders, moved};
-use crate::confirm::{self, Judged, Verdict};
+use crate::confirm::{self, ChangeVerdict, Judged};
 use crate::ladder::Thresholds;
 use crate::questions::{Question, Setting};
 use crate::thresholds::{Knobs, search_thresholds};
@@ -223,7 +223,7 @@ pub fn tune(lab: &Lab<'_>, base: &Tunables, families: &[Family], budget: Duratio
         (base.arm("as installed", folder.path())?, found.arm("with tunables", folder.path())?);
     let left = end.saturating_duration_since(Instant::now());
     tuned.judged = confirm::judge(lab, &before, &after, &changes, left)?;
-    for judged in tuned.judged.iter().filter(|judged| judged.verdict == Verdict::Faster) {
+    for judged in tuned.judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Faster) {
         if let Some(name) = NAMES.into_iter().find(|name| *name == judged.change.name) {
             tuned.tunables = tuned.tunables.set(name, found.bytes(name));
         }

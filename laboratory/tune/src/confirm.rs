@@ -43,13 +43,13 @@ pub struct Judged {
     /// Its cells.
     pub cells: Vec<Confirmed>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// Whether a change is kept, or why it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// Faster over its cells, and in no cell slower by more than is allowed: kept.
     Faster,
     /// No difference above the noise floor.
@@ -157,16 +157,16 @@ fn over(found: &Timings, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio
     statistics::paired_ratio(&means(arm), &means(BASE), seed)
 }
 
-fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed], may_cost: f64) -> Verdict {
-    let Some(gain) = gain else { return Verdict::Unknown };
+fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed], may_cost: f64) -> ChangeVerdict {
+    let Some(gain) = gain else { return ChangeVerdict::Unknown };
     // Of many cells, one looks slower by chance; hence the highest of the cells' noise floors.
     let highest = cells.iter().map(|cell| cell.floor).fold(0.0, f64::max);
     let slower = cells.iter().any(|cell| compare(&cell.ratio, highest.max(may_cost)) == Order::Slower);
     match compare(&gain, floor) {
-        Order::Faster if slower => Verdict::Mixed,
-        Order::Faster => Verdict::Faster,
-        Order::Slower => Verdict::Slower,
-        Order::Tie => Verdict::Same,
+        Order::Faster if slower => ChangeVerdict::Mixed,
+        Order::Faster => ChangeVerdict::Faster,
+        Order::Slower => ChangeVerdict::Slower,
+        Order::Tie => ChangeVerdict::Same,
     }
 }
 
@@ -202,12 +202,12 @@ mod tests {
     #[test]
     fn a_change_is_kept_if_it_is_faster_and_nowhere_slower() {
         let without_cost = |gain, floor, cells: &[Confirmed]| verdict(gain, floor, cells, 0.0);
-        assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.8), cell(1.0)]), Verdict::Faster);
-        assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)]), Verdict::Mixed);
-        assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)], 0.15), Verdict::Faster);
-        assert_eq!(without_cost(ratio(0.99), 0.02, &[cell(0.99)]), Verdict::Same);
-        assert_eq!(without_cost(ratio(0.9), 0.2, &[cell(0.9)]), Verdict::Same, "within the floor");
-        assert_eq!(without_cost(ratio(1.1), 0.02, &[]), Verdict::Slower);
-        assert_eq!(without_cost(None, 0.02, &[]), Verdict::Unknown);
+        assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.8), cell(1.0)]), ChangeVerdict::Faster);
+        assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)]), ChangeVerdict::Mixed);
+        assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)], 0.15), ChangeVerdict::Faster);
+        assert_eq!(without_cost(ratio(0.99), 0.02, &[cell(0.99)]), ChangeVerdict::Same);
+        assert_eq!(without_cost(ratio(0.9), 0.2, &[cell(0.9)]), ChangeVerdict::Same, "within the floor");
+        assert_eq!(without_cost(ratio(1.1), 0.02, &[]), ChangeVerdict::Slower);
+        assert_eq!(without_cost(None, 0.02, &[]), ChangeVerdict::Unknown);
     }
 }

@@ -27,7 +27,7 @@ use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
-use carryline_engine::prove::{self, Proof, Verdict};
+use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::supervise::Supervisor;
 use carryline_variants::{Family, Role};
 use carryline_verification::subject::SubjectId;
@@ -86,13 +86,16 @@ impl Tuned {
 
     /// Subjects that verification could not decide on.
     pub fn unverified(&self) -> impl Iterator<Item = &Proof> {
-        let open = |proof: &&Proof| matches!(proof.verdict, Verdict::NotProved(_) | Verdict::TimedOut(_));
+        let open =
+            |proof: &&Proof| matches!(proof.verdict, ProofVerdict::NotProved(_) | ProofVerdict::TimedOut(_));
         self.proofs.iter().filter(open)
     }
 
     /// Subjects that verification found to be wrong.
     pub fn wrong(&self) -> impl Iterator<Item = &Proof> {
-        self.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Wrong(_) | Verdict::Crashed(_)))
+        self.proofs
+            .iter()
+            .filter(|proof| matches!(proof.verdict, ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_)))
     }
 }
 
@@ -101,7 +104,7 @@ fn is_hidden(judged: &Judged) -> bool {
     match judged.gain {
         None => true,
         Some(gain) => {
-            judged.verdict == confirm::Verdict::Same
+            judged.verdict == confirm::ChangeVerdict::Same
                 && judged.floor > HIGH_FLOOR
                 && gain.median < 1.0 / (1.0 + HIGH_FLOOR)
         }
@@ -185,10 +188,9 @@ fn confirmed(
     let left = || end.saturating_duration_since(Instant::now());
     tuned.judged = confirm::judge(lab, &before, &after, &changes, left().mul_f64(FOR_JUDGING))?;
     for entry in Entry::all() {
-        let kept = tuned
-            .judged
-            .iter()
-            .any(|judged| judged.change.name == entry.name() && judged.verdict == confirm::Verdict::Faster);
+        let kept = tuned.judged.iter().any(|judged| {
+            judged.change.name == entry.name() && judged.verdict == confirm::ChangeVerdict::Faster
+        });
         if kept {
             tuned.settings = entry.taken(tuned.settings, found);
         }

@@ -2,7 +2,7 @@
 
 use crate::Tuned;
 use crate::change::Entry;
-use crate::confirm::{Confirmed, Judged, Verdict};
+use crate::confirm::{ChangeVerdict, Confirmed, Judged};
 use carryline_statistics::{Order, Ratio};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub struct DecisionRow {
     /// True if it was confirmed and is in the profile.
     pub kept: bool,
     /// Why it was kept or not; null if there was nothing to confirm.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ChangeVerdict>,
 }
 
 impl DecisionRow {
@@ -50,7 +50,7 @@ impl DecisionRow {
                 high: 1.0 / time.low,
             }),
             floor: Some(judged.floor),
-            kept: judged.verdict == Verdict::Faster,
+            kept: judged.verdict == ChangeVerdict::Faster,
             verdict: Some(judged.verdict),
         }
     }

@@ -14,7 +14,7 @@
 mod page;
 mod snapshot;
 
-pub use page::{Row, Served};
+pub use page::{FunctionRow, Served};
 pub use snapshot::{Class, Snapshot, Unreadable};
 
 /// Sizes up to this are counted individually.

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The calls of one function.
 #[repr(C)]
-pub struct Row {
+pub struct FunctionRow {
     /// The number of calls by class.
     calls: [AtomicU64; CLASSES],
     /// The bytes of calls in classes that hold more than one size.
@@ -19,7 +19,7 @@ pub struct Row {
 pub struct Served {
     header: [AtomicU64; 2],
     processes: AtomicU64,
-    rows: [Row; Function::ALL.len()],
+    rows: [FunctionRow; Function::ALL.len()],
 }
 
 impl Served {
@@ -63,6 +63,6 @@ impl Served {
 /// The number of words before the first row.
 pub(crate) const HEAD_WORDS: usize = 3;
 /// The number of words in a row.
-pub(crate) const ROW_WORDS: usize = size_of::<Row>() / 8;
+pub(crate) const ROW_WORDS: usize = size_of::<FunctionRow>() / 8;
 
 const _: () = assert!(Served::FILE_BYTES / 8 == HEAD_WORDS + ROW_WORDS * Function::ALL.len());

@@ -8,9 +8,9 @@ use carryline_engine::kept::{self, Kept};
 use carryline_engine::machine::Here;
 use carryline_engine::measure::MeasureContext;
 use carryline_engine::pattern::Pattern;
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
-use carryline_engine::prove::{self, Proof, Verdict};
+use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::session::{self, Keeper, assemble, open_store};
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::{interrupt, session::supervisor};
@@ -40,7 +40,7 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     let supervisor = supervisor(args.workers.patience)?;
     let against = args.against.as_deref().map(|path| old_program(path, &supervisor)).transpose()?;
     let chosen = choose(args, &base, &plan)?;
-    let plan = Plan { seed: session::seed(common.seed), budget: args.budget, ..chosen.plan.clone() };
+    let plan = RunPlan { seed: session::seed(common.seed), budget: args.budget, ..chosen.plan.clone() };
     here.check_memory(&plan.situations)?;
 
     let progress = Progress::new(args.budget, common.quiet);
@@ -151,7 +151,7 @@ fn old_program(path: &Path, new: &Supervisor) -> Result<Supervisor, Failure> {
     }
 }
 
-fn choose(args: &Gate, base: &Kept, plan: &Plan) -> Result<GatePlan, Failure> {
+fn choose(args: &Gate, base: &Kept, plan: &RunPlan) -> Result<GatePlan, Failure> {
     let patterns = args.variants.iter().map(|word| Pattern::parse(word)).collect::<Result<Vec<_>, _>>()?;
     for pattern in &patterns {
         if !base.rows.iter().any(|row| pattern.matches(row.family, &row.variant)) {
@@ -172,10 +172,10 @@ fn report_failures(proofs: &[Proof]) -> Option<u8> {
     let mut ends = None;
     for proof in proofs {
         let own = match &proof.verdict {
-            Verdict::Wrong(_) | Verdict::Crashed(_) => status::WRONG,
-            Verdict::TimedOut(_) => status::UNDECIDED,
-            Verdict::NotProved(_) => status::FAILED,
-            Verdict::Proved(_) | Verdict::Unsupported(_) => continue,
+            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => status::WRONG,
+            ProofVerdict::TimedOut(_) => status::UNDECIDED,
+            ProofVerdict::NotProved(_) => status::FAILED,
+            ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => continue,
         };
         output::message(&super::verify::sentence(proof));
         if ends.is_none() || own == status::WRONG {

@@ -5,7 +5,7 @@ use crate::output;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::real::{
-    self, Difference, Disagreement, Figure, Interposer, Job, Metric, RealWork, Row, Which,
+    self, Difference, Disagreement, Interposer, Job, Metric, MetricFigure, RealWork, ServedRow, Which,
 };
 use carryline_engine::session;
 use carryline_machine::c_library;
@@ -148,7 +148,7 @@ fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", number_with(count as f64, 0), if count == 1 { "" } else { "s" })
 }
 
-fn figures(figures: &[Figure]) -> Table {
+fn figures(figures: &[MetricFigure]) -> Table {
     let is_tuned = figures.iter().any(|figure| figure.tuned.is_some());
     let head = [
         ("", Kind::Name),
@@ -282,7 +282,7 @@ const COLUMNS: [(u64, &str); 9] = [
     (u64::MAX, "above"),
 ];
 
-fn sizes(rows: &[Row]) -> Table {
+fn sizes(rows: &[ServedRow]) -> Table {
     let head = [("", Kind::Name), ("calls", Kind::Number), ("bytes", Kind::Number)];
     let mut table = Table::new(head.into_iter().chain(COLUMNS.map(|(_, name)| (name, Kind::Number))));
     for row in rows {

@@ -8,7 +8,7 @@ use carryline_conditions::{Condition, Offsets};
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::measure::{self, MeasureContext};
-use carryline_engine::plan::Plan;
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::{interrupt, planted, session, standard};
 use carryline_results::gather::{Gathered, Situation};
@@ -65,7 +65,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
         if interrupt::requested() {
             break;
         }
-        let plan = Plan {
+        let plan = RunPlan {
             situations: situations.clone(),
             plugins: Vec::new(),
             replicates: prepared::REPLICATES,

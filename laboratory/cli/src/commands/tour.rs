@@ -6,8 +6,8 @@ use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
-use carryline_engine::plan::Plan;
-use carryline_engine::prove::Verdict;
+use carryline_engine::plan::RunPlan;
+use carryline_engine::prove::ProofVerdict;
 use carryline_engine::select::Selection;
 use carryline_engine::session::{self, Finished, RunContext, is_known_bad};
 use carryline_engine::standard;
@@ -35,7 +35,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     let situations = standard::situations(&here.caches, &selection.families, true, &[], &subjects)
         .map_err(|error| usage(error.to_string()))?;
     let supervisor = session::supervisor(10)?;
-    let mut plan = Plan {
+    let mut plan = RunPlan {
         situations,
         plugins: Vec::new(),
         replicates: REPLICATES,
@@ -75,7 +75,7 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
     conclude(&finished, &text, Unit::Ticks, &effort, common)
 }
 
-fn introduction(here: &Here, plan: &Plan) -> String {
+fn introduction(here: &Here, plan: &RunPlan) -> String {
     let subjects = plan.subjects().len();
     let cpu = &here.environment.cpu;
     let caches = here.caches;
@@ -95,7 +95,7 @@ fn introduction(here: &Here, plan: &Plan) -> String {
 }
 
 /// The subjects with such a verdict, except those known to be wrong.
-fn subjects(finished: &Finished, is: impl Fn(&Verdict) -> bool) -> Vec<String> {
+fn subjects(finished: &Finished, is: impl Fn(&ProofVerdict) -> bool) -> Vec<String> {
     let proofs = finished.proofs.iter().filter(|proof| is(&proof.verdict) && !is_known_bad(proof));
     proofs.map(|proof| proof.subject.to_string()).collect()
 }
@@ -103,13 +103,15 @@ fn subjects(finished: &Finished, is: impl Fn(&Verdict) -> bool) -> Vec<String> {
 /// The result of the tour as text.
 fn story(finished: &Finished) -> Result<String, Failure> {
     let style = output::style();
-    let proved = finished.proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Proved(_))).count();
+    let proved =
+        finished.proofs.iter().filter(|proof| matches!(proof.verdict, ProofVerdict::Proved(_))).count();
     let run =
-        finished.proofs.iter().filter(|proof| !matches!(proof.verdict, Verdict::Unsupported(_))).count();
+        finished.proofs.iter().filter(|proof| !matches!(proof.verdict, ProofVerdict::Unsupported(_))).count();
     let mut text = format!("Verification: {proved} of {run} variants were right on every input of a sample");
-    let lacking: Vec<String> = subjects(finished, |verdict| matches!(verdict, Verdict::Unsupported(_)));
-    let others =
-        subjects(finished, |verdict| !matches!(verdict, Verdict::Proved(_) | Verdict::Unsupported(_)));
+    let lacking: Vec<String> = subjects(finished, |verdict| matches!(verdict, ProofVerdict::Unsupported(_)));
+    let others = subjects(finished, |verdict| {
+        !matches!(verdict, ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_))
+    });
     if !others.is_empty() {
         text.push_str(&format!("; not verified: {}", others.join(", ")));
     }

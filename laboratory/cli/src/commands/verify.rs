@@ -5,7 +5,7 @@ use crate::output;
 use carryline_engine::failure::{Failure, status};
 use carryline_engine::forecast;
 use carryline_engine::progress::Progress;
-use carryline_engine::prove::{self, Proof, Verdict};
+use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::session::{self, is_known_bad};
 use carryline_engine::{interrupt, select};
 use carryline_report::listing::{self, Coverage, NotTried, ProofLine, ProofList};
@@ -41,7 +41,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     output::print_result("verify", &list, |style| list.to_text(style), common)?;
     let wrong = proofs.iter().any(|proof| is_confirmed_wrong(&proof.verdict) && !is_known_bad(proof));
     let slow =
-        proofs.iter().any(|proof| matches!(proof.verdict, Verdict::TimedOut(_)) && !is_known_bad(proof));
+        proofs.iter().any(|proof| matches!(proof.verdict, ProofVerdict::TimedOut(_)) && !is_known_bad(proof));
     Ok(if interrupt::requested() {
         status::INTERRUPTED
     } else if wrong {
@@ -56,28 +56,28 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
 }
 
 /// True if a fault was found and confirmed.
-fn is_confirmed_wrong(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Wrong(_) | Verdict::Crashed(_))
+fn is_confirmed_wrong(verdict: &ProofVerdict) -> bool {
+    matches!(verdict, ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_))
 }
 
 /// The line of the list for a verification.
 fn line(proof: &Proof) -> ProofLine {
     let known_bad = is_known_bad(proof);
     let (verdict, good, detail, found) = match &proof.verdict {
-        Verdict::Proved(_) if known_bad => {
+        ProofVerdict::Proved(_) if known_bad => {
             let detail = "marked known-bad, but no failing input was found";
             ("known-bad, NOT caught", false, Some(detail.to_owned()), None)
         }
-        Verdict::Proved(summary) => ("right", true, Some(calls_and_notes(summary)), None),
-        Verdict::Wrong(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
-        Verdict::Wrong(found) => ("wrong", false, None, Some(found)),
-        Verdict::Crashed(found) | Verdict::TimedOut(found) if known_bad => {
+        ProofVerdict::Proved(summary) => ("right", true, Some(calls_and_notes(summary)), None),
+        ProofVerdict::Wrong(found) if known_bad => ("known-bad, caught", true, None, Some(found)),
+        ProofVerdict::Wrong(found) => ("wrong", false, None, Some(found)),
+        ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) if known_bad => {
             ("known-bad, caught", true, None, Some(found))
         }
-        Verdict::Crashed(found) => ("crashed", false, None, Some(found)),
-        Verdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
-        Verdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),
-        Verdict::NotProved(reason) => ("not verified", false, Some(reason.clone()), None),
+        ProofVerdict::Crashed(found) => ("crashed", false, None, Some(found)),
+        ProofVerdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
+        ProofVerdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),
+        ProofVerdict::NotProved(reason) => ("not verified", false, Some(reason.clone()), None),
     };
     ProofLine {
         variant: proof.subject.name.clone(),
@@ -94,7 +94,7 @@ fn coverage(proofs: &[Proof]) -> Coverage {
     let mut families: Vec<(Family, Vec<Tried>)> = Vec::new();
     let mut lacks: BTreeMap<&str, u64> = BTreeMap::new();
     for proof in proofs {
-        let Verdict::Proved(summary) = &proof.verdict else { continue };
+        let ProofVerdict::Proved(summary) = &proof.verdict else { continue };
         let family = proof.subject.family;
         match families.iter_mut().find(|(name, _)| *name == family) {
             Some((_, tried)) => tally::add(tried, &summary.tried),
@@ -150,11 +150,12 @@ fn counterexample(found: &Counterexample) -> listing::Counterexample {
 pub fn sentence(proof: &Proof) -> String {
     let line = line(proof);
     let found = line.counterexample.map(|found| found.sentence);
-    let remedy = matches!(proof.verdict, Verdict::TimedOut(_)).then(|| "--patience waits longer".to_owned());
+    let remedy =
+        matches!(proof.verdict, ProofVerdict::TimedOut(_)).then(|| "--patience waits longer".to_owned());
     let parts: Vec<String> = line.detail.into_iter().chain(found).chain(remedy).collect();
     let verdict = match proof.verdict {
-        Verdict::Crashed(_) => "crashed".to_owned(),
-        Verdict::TimedOut(_) => "hung".to_owned(),
+        ProofVerdict::Crashed(_) => "crashed".to_owned(),
+        ProofVerdict::TimedOut(_) => "hung".to_owned(),
         _ => format!("is {}", line.verdict),
     };
     format!("{} {verdict}: {}", proof.subject, parts.join("; "))

@@ -9,8 +9,8 @@ use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::machine::Here;
-use carryline_engine::measure::{self, MeasureContext, Outcome};
-use carryline_engine::plan::Plan;
+use carryline_engine::measure::{self, MeasureContext, Measurement};
+use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof};
 use carryline_engine::session::{self, Finished, Keeper};
@@ -74,7 +74,7 @@ pub enum Event {
 /// What to measure, and how.
 pub struct Feed<'a> {
     /// The columns; replicates and budget are those of a run that repeats the measurement.
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// The command line of such a run.
     pub command: Vec<String>,
     /// The subjects, and how to start workers.
@@ -100,7 +100,7 @@ impl Feed<'_> {
         let begin = Instant::now();
         let environment = serde_json::to_value(&self.here.environment)?;
         let mut keeper: Option<Keeper> = None;
-        let mut total = Outcome::default();
+        let mut total = Measurement::default();
         let mut proofs: Vec<Proof> = self.plan.subjects().into_iter().filter_map(unsupported).collect();
         let stop = || control.is_stopped() || control.is_paused();
         // The receiver is gone only at the end, when its messages no longer matter.
@@ -117,7 +117,7 @@ impl Feed<'_> {
                 continue;
             }
             self.progress.say("starting and verifying a worker");
-            let plan = Plan {
+            let plan = RunPlan {
                 replicates: 1,
                 most_replicates: 1,
                 seed: self.plan.seed.wrapping_add(u64::from(number)),
@@ -182,9 +182,9 @@ impl Feed<'_> {
     }
 
     /// Assembles the run and stores its result.
-    fn end(self, outcome: Outcome, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
+    fn end(self, outcome: Measurement, keeper: Option<Keeper>, took: Duration) -> Result<Finished, Failure> {
         // The budget is the time that it took.
-        let plan = Plan { budget: took, ..self.plan };
+        let plan = RunPlan { budget: took, ..self.plan };
         let id = keeper.as_ref().and_then(Keeper::id);
         let result = session::assemble(&plan, self.here, self.warnings, &outcome, id, took)?;
         let mut trouble = None;
@@ -203,7 +203,7 @@ fn unsupported(subject: carryline_verification::subject::SubjectId) -> Option<Pr
 }
 
 /// The event at the end of a replicate.
-fn replicate_event(outcome: &Outcome, whole: bool) -> Event {
+fn replicate_event(outcome: &Measurement, whole: bool) -> Event {
     let lost = outcome.gathered.iter().enumerate().flat_map(|(column, gathered)| {
         gathered.lost.iter().map(move |(place, status, reason)| (column, *place, one_line(*status, reason)))
     });
@@ -230,7 +230,7 @@ fn one_line(status: Status, reason: &str) -> String {
 }
 
 /// Adds the outcome of a replicate to the total.
-fn join(total: &mut Outcome, mut more: Outcome) {
+fn join(total: &mut Measurement, mut more: Measurement) {
     if !total.gathered.is_empty() {
         for (all, new) in total.gathered.iter_mut().zip(std::mem::take(&mut more.gathered)) {
             all.replicates.extend(new.replicates);
@@ -249,7 +249,7 @@ mod tests {
     use carryline_results::gather::{Gathered, Replicate, Situation};
     use carryline_variants::Family;
 
-    fn outcome(lost: bool) -> Outcome {
+    fn outcome(lost: bool) -> Measurement {
         let mut gathered = Gathered::new(Situation {
             name: "zero 4K".to_owned(),
             family: Family::Zero,
@@ -267,12 +267,12 @@ mod tests {
                 "256 bytes at offset 0, bytes 00\n(256 bytes): expected a return, got SIGKILL",
             );
         }
-        Outcome { gathered: vec![gathered], ticks_per_ns: vec![2.0], ..Outcome::default() }
+        Measurement { gathered: vec![gathered], ticks_per_ns: vec![2.0], ..Measurement::default() }
     }
 
     #[test]
     fn replicates_of_a_situation_are_joined() {
-        let mut total = Outcome::default();
+        let mut total = Measurement::default();
         for lost in [false, true, true] {
             join(&mut total, outcome(lost));
         }

@@ -7,7 +7,7 @@
 
 use super::keys::{HELP, LINE};
 use super::plain::{figure, title};
-use super::state::{Row, Sort, State, View};
+use super::state::{ScreenRow, Sort, State, View};
 use carryline_report::ranking::blocks;
 use carryline_report::units::{percent_fine, times};
 use ratatui::Frame;
@@ -161,8 +161,8 @@ struct Bars {
 }
 
 impl Bars {
-    fn of(state: &State, rows: &[Row]) -> Bars {
-        let ticks = |row: &Row| row.ticks.get(state.column).copied().flatten();
+    fn of(state: &State, rows: &[ScreenRow]) -> Bars {
+        let ticks = |row: &ScreenRow| row.ticks.get(state.column).copied().flatten();
         Bars {
             first: rows.iter().find_map(|row| Some((row.name.clone(), ticks(row)?))),
             best: rows.iter().filter_map(ticks).fold(f64::INFINITY, f64::min),
@@ -187,7 +187,7 @@ fn bar_heads(state: &State, widths: &Widths) -> String {
 }
 
 /// A row with a bar whose length is the relative speed.
-fn bar_line(state: &State, row: &Row, bars: &Bars, widths: &Widths, width: usize) -> Line<'static> {
+fn bar_line(state: &State, row: &ScreenRow, bars: &Bars, widths: &Widths, width: usize) -> Line<'static> {
     let Some(ticks) = row.ticks.get(state.column).copied().flatten() else {
         return line(state, row, widths, width);
     };
@@ -246,7 +246,7 @@ fn sparkline(values: &[f64]) -> String {
     values.iter().map(|value| if value.is_finite() { level(*value) } else { ' ' }).collect()
 }
 
-fn line(state: &State, row: &Row, widths: &Widths, width: usize) -> Line<'static> {
+fn line(state: &State, row: &ScreenRow, widths: &Widths, width: usize) -> Line<'static> {
     let name = format!(" {}", fit(&row.name, widths.name - 1));
     let mut spans = vec![Span::raw(name)];
     if let Some(reason) = &row.reason {

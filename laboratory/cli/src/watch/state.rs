@@ -138,7 +138,7 @@ impl Live {
 
 /// A printed row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ScreenRow {
     /// The subject.
     pub name: String,
     /// Its estimates in ticks, by column.
@@ -205,10 +205,10 @@ impl State {
     }
 
     /// All rows in the chosen order.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<ScreenRow> {
         let columns = self.live.situations.len();
         let noise = self.noise();
-        let mut rows: Vec<Row> = self
+        let mut rows: Vec<ScreenRow> = self
             .live
             .names()
             .iter()
@@ -216,7 +216,7 @@ impl State {
             .map(|(place, name)| {
                 let reasons: Vec<&String> =
                     (0..columns).filter_map(|column| self.live.lost.get(&(column, place))).collect();
-                Row {
+                ScreenRow {
                     name: name.clone(),
                     ticks: (0..columns).map(|column| self.ticks(column, place)).collect(),
                     leads: vec![false; columns],
@@ -236,7 +236,7 @@ impl State {
             Sort::List => {}
             Sort::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
             Sort::Column(column) => rows.sort_by(|a, b| {
-                let key = |row: &Row| row.ticks.get(column).copied().flatten().unwrap_or(f64::INFINITY);
+                let key = |row: &ScreenRow| row.ticks.get(column).copied().flatten().unwrap_or(f64::INFINITY);
                 key(a).total_cmp(&key(b))
             }),
         }

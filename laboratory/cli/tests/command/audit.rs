@@ -63,7 +63,7 @@ int main(int count, char **words) {
 }
 ";
 
-/// A shell script that speaks the protocol as far as `body` does: it has read and answered the greeting.
+/// A shell script that answers the greeting of the protocol, then runs `body`.
 fn script(place: &Place, name: &str, body: &str) -> String {
     let path = place.write(name, format!("read a; echo {name} 1; {body}\n").as_bytes());
     format!("sh {}", path.display())
@@ -131,7 +131,7 @@ fn planted_faults_of_updates_and_moves_are_found_and_named() {
 }
 
 #[test]
-fn what_cannot_be_audited_is_a_row_and_the_rest_goes_on() {
+fn a_subject_that_cannot_be_audited_costs_only_its_own_row() {
     let place = Place::new();
     place.shared_object("faulty", FAULTY);
     place.write("text.so", b"no machine code");
@@ -173,7 +173,7 @@ fn what_cannot_be_audited_is_a_row_and_the_rest_goes_on() {
 }
 
 #[test]
-fn programs_that_die_hang_or_babble_cost_their_own_row() {
+fn programs_that_crash_hang_or_send_garbage_cost_only_their_own_row() {
     let place = Place::new();
     place.program("answers_all", ANSWERS_ALL);
     let commands = [

@@ -1,5 +1,4 @@
-//! `carryline audit capture`: rows, statuses, files that cannot be read. What is right and wrong in a packet is tested where packets
-//! are judged.
+//! `carryline audit capture`: rows, statuses, files that cannot be read. The verdicts on packets have tests where they are made.
 
 use crate::support::{Place, capture, texts};
 use serde_json::{Value, json};
@@ -64,7 +63,7 @@ fn a_wrong_checksum_is_named_and_has_status_3() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_has_its_row_and_the_rest_goes_on() {
+fn a_file_that_cannot_be_read_costs_only_its_own_row() {
     let place = Place::new();
     place.write("good.pcap", &capture());
     place.write("empty.pcap", b"");

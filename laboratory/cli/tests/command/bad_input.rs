@@ -65,7 +65,7 @@ fn sizes_beyond_memory_say_what_there_is() {
 }
 
 #[test]
-fn a_file_that_is_no_capture_is_refused_with_file_place_and_reason() {
+fn a_file_that_is_no_capture_is_refused_with_file_position_and_reason() {
     let place = Place::new();
     place.write("empty.pcap", b"");
     place.write("text.pcap", b"this is no capture at all, but long enough to be one");
@@ -87,12 +87,12 @@ fn a_bad_histogram_is_refused_with_file_and_line() {
 }
 
 #[test]
-fn a_store_that_is_none_is_left_alone() {
+fn a_file_that_is_no_store_is_left_alone() {
     let place = Place::new();
-    let path = place.write("notes.txt", b"not a database, and somebody may miss it");
+    let path = place.write("notes.txt", b"not a database");
     let (_, err) = place.expect(&short(&["measure", "--variants", "avx2", "--db", "notes.txt"]), 2);
     assert!(err.contains("notes.txt"), "{err}");
-    assert_eq!(std::fs::read(path).expect("still there"), b"not a database, and somebody may miss it");
+    assert_eq!(std::fs::read(path).expect("still there"), b"not a database");
     let (_, err) = place.expect(&["history", "--db", "notes.txt"], 2);
     assert!(err.contains("--db"), "{err}");
 }
@@ -125,7 +125,7 @@ fn objects_that_cannot_be_analysed_are_refused_with_the_reason() {
     elf[58] = 64;
     place.write("arm.o", &elf);
     for (object, symbol, wanted) in [
-        ("text.o", "f", &["text.o", "not an object file"][..]),
+        ("text.o", "f", &["text.o", "not a readable object file"][..]),
         ("arm.o", "f", &["arm.o", "Aarch64", "x86-64"]),
         ("mine.so", "my_summ", &["mine.so", "'my_summ'", "my_sum"]),
     ] {

@@ -1,4 +1,4 @@
-//! The commands on right input: what they print, keep and return.
+//! The commands on valid input: what they print, store and return.
 
 use crate::support::{Place, short, texts};
 use serde_json::Value;
@@ -8,7 +8,7 @@ fn cells(run: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn a_matrix_is_measured_kept_and_shown_again() {
+fn a_matrix_is_measured_stored_and_shown_again() {
     let place = Place::new();
     let run = place.json(&short(&[
         "measure",
@@ -46,7 +46,7 @@ fn a_matrix_is_measured_kept_and_shown_again() {
 }
 
 #[test]
-fn a_run_is_made_again_with_its_seed() {
+fn a_rerun_has_the_seed_of_the_run() {
     let place = Place::new();
     let first =
         place.json(&short(&["measure", "--variants", "checksum/avx2", "--sizes", "1..64", "--seed", "77"]));
@@ -64,7 +64,7 @@ fn a_run_is_made_again_with_its_seed() {
 }
 
 #[test]
-fn what_is_not_to_be_kept_is_not_kept() {
+fn with_no_save_nothing_is_stored() {
     let place = Place::new();
     place.expect(&short(&["measure", "--variants", "zero/avx2", "--no-save"]), 0);
     assert_eq!(place.json(&["history"])["runs"].as_array().map(Vec::len), Some(0));
@@ -123,7 +123,7 @@ fn labels_come_from_what_ran() {
 }
 
 #[test]
-fn an_alias_is_left_out_where_there_is_one_buffer_and_said_so() {
+fn an_alias_is_left_out_with_a_message_where_there_is_one_buffer() {
     let place = Place::new();
     let arguments = short(&[
         "measure",
@@ -156,7 +156,7 @@ fn an_alias_is_left_out_where_there_is_one_buffer_and_said_so() {
 }
 
 #[test]
-fn cold_mixed_and_accompanied_cells_say_what_ran() {
+fn cold_mixed_and_accompanied_cells_report_what_ran() {
     let place = Place::new();
     let measure = |more: &[&str]| {
         let arguments = ["measure", "--variants", "copy/avx2", "--sizes", "4K", "--no-save"];
@@ -275,7 +275,7 @@ fn a_weaker_cpu_has_fewer_variants_and_no_crash() {
 }
 
 #[test]
-fn what_variables_tell_the_library_is_recorded_with_the_machine() {
+fn the_librarys_environment_variables_are_recorded_with_the_machine() {
     let place = Place::new();
     let machine = |variables: &[(&str, &str)]| -> Value {
         let output = place
@@ -297,7 +297,7 @@ fn what_variables_tell_the_library_is_recorded_with_the_machine() {
 }
 
 #[test]
-fn one_cpu_and_a_small_budget_are_warned_of_and_do_not_stop_it() {
+fn one_cpu_and_a_small_budget_are_warnings_not_errors() {
     use std::os::unix::process::CommandExt;
     let place = Place::new();
     let mut command = place.command(&short(&["measure", "--variants", "zero/sse2", "--format", "json"]));
@@ -367,7 +367,7 @@ fn a_plan_measures_nothing() {
     let begin = std::time::Instant::now();
     let (text, _) = place.expect(&["run", "--plan"], 0);
     assert!(text.contains("situations") && text.contains("checksum 1500 hot independent"), "{text}");
-    assert!(!place.file("data").exists(), "nothing is kept after {:?}", begin.elapsed());
+    assert!(!place.file("data").exists(), "nothing is stored after {:?}", begin.elapsed());
     let plan = place.json(&["measure", "--plan", "--sizes", "40,1500", "--variants", "zero/avx2"]);
     assert_eq!(plan["situations"].as_array().map(Vec::len), Some(2));
     assert_eq!(plan["forecast"]["holds"], true, "{plan}");
@@ -385,7 +385,7 @@ fn a_page_is_written_where_asked() {
 }
 
 #[test]
-fn the_peak_of_memory_is_the_largest_buffer_and_two_hundred_megabytes() {
+fn peak_memory_is_at_most_the_largest_buffers_and_200_mib() {
     let place = Place::new();
     let mut command = place.command(&short(&["measure", "--variants", "copy/avx2", "--sizes", "64M"]));
     let quiet = std::process::Stdio::null;

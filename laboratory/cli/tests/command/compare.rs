@@ -1,11 +1,11 @@
-//! `compare`, `gate`, `export`, `schema`: what is made of runs that are stored.
+//! `compare`, `gate`, `export`, `schema`: what uses stored runs.
 
 use crate::support::{Place, SHORT};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// A place with two runs of one plan, and one of another. They are measured once, and every test gets a copy of the store.
+/// A folder with two runs of one plan and one of another. They are measured once; every test gets a copy of the store.
 fn with_runs() -> Place {
     static STORE: OnceLock<Vec<u8>> = OnceLock::new();
     let store = "runs.sqlite";
@@ -90,7 +90,7 @@ fn unlike_runs_are_refused_with_what_differs() {
 }
 
 #[test]
-fn what_is_no_run_is_said_with_the_remedy() {
+fn a_word_that_names_no_run_is_an_error_with_the_remedy() {
     let place = with_runs();
     for (arguments, words) in [
         (&["compare", "1", "77"][..], &["77"][..]),
@@ -112,9 +112,9 @@ fn what_is_no_run_is_said_with_the_remedy() {
 }
 
 #[test]
-fn a_gate_answers_or_says_that_it_cannot() {
+fn a_gate_answers() {
     let place = with_runs();
-    // What it finds in a second is the machine's; a limit that nothing reaches holds.
+    // Whatever this machine measures, nothing is slower by a factor of 11.
     let held = place.json(&["gate", "1", "--fail-if", "slower:1000%", "--budget", "8s"]);
     assert_eq!((&held["answer"], &held["cells"][0]["variant"]), (&"held".into(), &"carryline".into()));
     let own = env!("CARGO_BIN_EXE_carryline");

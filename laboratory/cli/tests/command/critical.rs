@@ -69,7 +69,7 @@ fn a_call_of_a_size_is_followed_and_its_loop_found() {
 }
 
 #[test]
-fn what_was_measured_stands_beside_the_bounds() {
+fn measured_times_are_shown_beside_the_bounds() {
     let place = Place::new();
     let found = json(&place, &["critical", "adc_1_stream", "--budget", "1s", "--replicates", "1"]);
     for dependence in ["chained", "independent", "fenced"] {
@@ -109,7 +109,7 @@ fn functions_of_objects_and_bytes_are_analysed_too() {
 }
 
 #[test]
-fn an_indirect_jump_ends_the_analysis_and_is_said() {
+fn an_indirect_jump_ends_the_analysis_with_a_note() {
     let (out, _) = Place::new().expect(&["critical", "--bytes", "48 01 f7 ff e0"], 0);
     assert!(out.contains("0x3") && out.contains("indirect jump"), "{out}");
 }

@@ -1,4 +1,4 @@
-//! `carryline inlining`: what real compilers are known to do, and what becomes of compilers that fail.
+//! `carryline inlining`: the known behaviour of real compilers, and compilers that fail.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -42,7 +42,7 @@ fn ask(place: &Place, compiler: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn what_gcc_12_writes_in_place() {
+fn gcc_12_inlines_as_known() {
     if !is("gcc", "12") {
         return;
     }
@@ -79,7 +79,7 @@ fn what_gcc_12_writes_in_place() {
 }
 
 #[test]
-fn what_clang_14_writes_in_place() {
+fn clang_14_inlines_as_known() {
     if !is("clang", "14") {
         return;
     }
@@ -100,7 +100,7 @@ fn what_clang_14_writes_in_place() {
 }
 
 #[test]
-fn what_rustc_writes_in_place() {
+fn rustc_inlines_as_known() {
     if Command::new("rustc").arg("-V").output().is_err() {
         return;
     }
@@ -162,7 +162,7 @@ fn compilers_that_fail_are_rows_that_say_why() {
     // All are written before the first is started: a file that is open for writing cannot be run.
     let compilers = compilers.map(|(name, text, why)| (name, script(&place, name, &text), text, why));
     let check = |(name, compiler, text, why): &(&str, PathBuf, String, &str)| {
-        // Little patience where it runs out anyway.
+        // A short timeout only where it expires anyway.
         let patience = if text.contains("sleep") { "1" } else { "60" };
         let compiler = compiler.to_str().expect("a plain path");
         let arguments = ["inlining", "--flags", "-O2", "--patience", patience, "--compiler", compiler];
@@ -175,7 +175,7 @@ fn compilers_that_fail_are_rows_that_say_why() {
         let (table, _) = place.expect(&arguments, 0);
         assert!(table.contains(why), "{name}: {table}");
     };
-    // Side by side: most of it is waiting for those that hang.
+    // In parallel: most of the time is spent waiting for those that hang.
     std::thread::scope(|scope| {
         let checks: Vec<_> = compilers.iter().map(|compiler| scope.spawn(|| check(compiler))).collect();
         for check in checks {

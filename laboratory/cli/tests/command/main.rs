@@ -1,4 +1,4 @@
-//! The `carryline` command as its users run it. One program, so that tests that wait run beside tests that work.
+//! The `carryline` command as its users run it. One program, so that tests that wait run beside tests that compute.
 
 mod audit;
 mod audit_capture;

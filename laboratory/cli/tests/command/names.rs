@@ -21,7 +21,7 @@ fn odd_folder(place: &Place) -> PathBuf {
 }
 
 #[test]
-fn paths_that_are_not_utf_8_are_served_or_refused_by_name() {
+fn paths_that_are_not_utf_8_work_or_are_refused_by_name() {
     let place = Place::new();
     let folder = odd_folder(&place);
     let (db, page) = (folder.join("kept.sqlite"), folder.join("page.html"));
@@ -34,7 +34,7 @@ fn paths_that_are_not_utf_8_are_served_or_refused_by_name() {
     command.arg("--db").arg(&db);
     let (out, _) = texts(&output(command));
     assert!(out.contains("measure --variants zero/avx2") && out.contains('\u{fffd}'), "{out}");
-    // Words that are kept with a run are text.
+    // The words stored with a run are text.
     let mut command = place.command(&["rerun", "1"]);
     command.arg("--db").arg(&db);
     let rerun = output(command);
@@ -130,7 +130,7 @@ fn allow(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_store_that_may_not_be_written_is_read_and_measuring_without_it_is_named() {
+fn a_read_only_store_is_read_and_the_error_of_measuring_names_no_save() {
     let place = Place::new();
     place.expect(&short(&["measure", "--variants", "zero/avx2"]), 0);
     let folder = place.file("data").join("carryline");
@@ -157,7 +157,7 @@ fn a_store_that_may_not_be_written_is_read_and_measuring_without_it_is_named() {
 }
 
 #[test]
-fn without_a_home_measuring_without_a_store_is_named_and_works() {
+fn without_a_home_the_error_names_no_save_and_db_and_no_save_works() {
     let place = Place::new();
     let without = |arguments: &[&str], home: Option<&str>| {
         let mut command = place.command(arguments);
@@ -197,7 +197,7 @@ fn two_builds_of_one_function_are_two_rows() {
 }
 
 #[test]
-fn a_plan_says_which_budget_cannot_hold_and_what_does_not_fit() {
+fn a_plan_names_a_budget_that_is_too_short_and_sizes_that_do_not_fit() {
     let place = Place::new();
     let plan = |more: &[&str]| {
         let arguments: Vec<&str> =

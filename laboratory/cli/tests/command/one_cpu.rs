@@ -1,4 +1,4 @@
-//! What needs two cores says so where there is one CPU, and everything else goes on.
+//! On one CPU, what needs two cores says so, and everything else works.
 
 use crate::support::Place;
 

@@ -92,7 +92,7 @@ fn both_forms_are_run_measured_and_counted() {
 }
 
 #[test]
-fn the_table_says_what_came_of_it() {
+fn the_table_shows_times_calls_and_agreement() {
     let place = Place::new();
     let program = busy(&place, &[]).expect("plain C");
     let (out, err) = place.expect(&real(&[], &[&program]), 0);
@@ -139,7 +139,7 @@ fn recorded_sizes_can_be_measured() {
 #[test]
 fn outputs_and_exits_that_differ_end_with_3_and_are_shown() {
     let place = Place::new();
-    // What the interposer's presence changes.
+    // The interposer changes the output.
     let loud = "if test -n \"$LD_PRELOAD\"; then echo with; else echo without; fi";
     let found = object(&place, &[], &["sh", "-c", loud], 3);
     let what = &found["disagreement"];
@@ -155,7 +155,7 @@ fn outputs_and_exits_that_differ_end_with_3_and_are_shown() {
     let (out, _) = place.expect(&real(&[], &["sh", "-c", loud]), 3);
     assert!(out.contains("DISAGREEMENT") && out.contains("'without'") && out.contains("line 1"), "{out}");
 
-    // What differs every time.
+    // The output differs every time.
     let (out, _) = place.expect(&real(&[], &["sh", "-c", "echo $$"]), 3);
     let unwrapped = out.replace('\n', " ");
     assert!(
@@ -175,7 +175,7 @@ fn outputs_and_exits_that_differ_end_with_3_and_are_shown() {
 }
 
 #[test]
-fn a_program_that_the_interposer_does_not_reach_is_said_to_be_one() {
+fn a_program_that_the_interposer_does_not_reach_is_reported() {
     let place = Place::new();
     let Some(program) = busy(&place, &["-static"]) else {
         eprintln!("remark: no static programs here; they are not tested");
@@ -188,7 +188,7 @@ fn a_program_that_the_interposer_does_not_reach_is_said_to_be_one() {
 }
 
 #[test]
-fn failing_commands_and_their_outputs_are_remarked_upon() {
+fn failing_commands_and_differing_standard_error_are_noted() {
     let place = Place::new();
     let (_, err) = place.expect(&real(&[], &["sh", "-c", "echo $$ >&2; exit 7"]), 0);
     assert!(err.contains("status 7") && err.contains("standard error differs"), "{err}");
@@ -197,7 +197,7 @@ fn failing_commands_and_their_outputs_are_remarked_upon() {
 }
 
 #[test]
-fn interrupted_it_shows_what_it_has() {
+fn an_interrupted_comparison_shows_the_runs_so_far() {
     let place = Place::new();
     // A run has a folder of its own.
     let note = format!("echo >> '{}'; sleep 0.05", place.file("runs").display());
@@ -253,7 +253,7 @@ fn unusable_input_ends_with_2() {
 }
 
 #[test]
-fn without_an_interposer_the_remedy_is_named() {
+fn a_missing_interposer_is_an_error_that_names_the_remedy() {
     // A copy of the command in its own folder.
     let place = Place::new();
     std::fs::create_dir(place.file("bin")).expect("a folder");

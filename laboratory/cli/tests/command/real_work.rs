@@ -55,7 +55,7 @@ fn a_job_is_found_and_compared() {
 }
 
 #[test]
-fn without_an_interposer_or_a_job_the_reason_stands_there() {
+fn without_an_interposer_or_a_job_the_reason_is_shown() {
     let place = Place::new();
     let found = experiment(&mut Command::new(installed(&place, false)), &place);
     assert!(verdicts(&found).iter().all(|verdict| verdict == "cannot be measured here"), "{found}");

@@ -1,6 +1,6 @@
 //! `carryline report`: the page of a stored run.
 
-use crate::support::{Place, RIGHT_SUM, short, texts};
+use crate::support::{Place, RIGHT_SUM, SHORT, short, texts};
 
 #[test]
 fn a_stored_run_has_a_page_with_its_samples_and_the_code_of_this_build() {
@@ -23,7 +23,7 @@ fn a_stored_run_has_a_page_with_its_samples_and_the_code_of_this_build() {
         "trust: ",
         "first",
         "samples of 2 processes",
-        "--label first --budget 1s --replicates 2 --seed ",
+        &format!("--label first {} --seed ", SHORT.join(" ")),
         "id=\"checksum-1500-",
     ] {
         assert!(html.contains(wanted), "{wanted}");

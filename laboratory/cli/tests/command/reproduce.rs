@@ -1,5 +1,5 @@
-//! The source documents' experiments from the command line: their shape, their verdicts, their bad input, and what becomes of a
-//! measurement that the machine or the code does not survive. No test looks at a time.
+//! The experiments after the source documents, from the command line: shape, verdicts, bad input, and probes that crash or hang.
+//! No test depends on a time.
 
 use crate::support::{Place, assert_described};
 use carryline_engine::protocol::{ProbeAnswer, ProbeJob};
@@ -23,11 +23,11 @@ fn claim<'v>(experiment: &'v Value, id: &str) -> &'v Value {
     claims.iter().find(|claim| claim["id"] == id).unwrap_or_else(|| panic!("no claim {id}"))
 }
 
-/// The documented command that takes longest.
+/// The documented command that takes the longest.
 pub const ALL: &str = "carryline reproduce all --quick --format json";
 
 #[test]
-fn every_experiment_has_the_published_shape_and_every_claim_a_computed_verdict() {
+fn every_experiment_has_its_tables_and_every_claim_a_computed_verdict() {
     let place = Place::new();
     let words: Vec<&str> = ALL.split_whitespace().skip(1).chain(["--budget", "300ms"]).collect();
     let (out, _) = place.expect(&words, 0);
@@ -101,7 +101,7 @@ fn the_document_of_claims_is_what_its_command_prints() {
 }
 
 #[test]
-fn what_the_article_got_wrong_is_caught_and_shown() {
+fn the_faults_of_the_article_are_caught_and_shown() {
     let place = Place::new();
     let run = place.json(&["reproduce", "csum40", "--quick", "--budget", "2s", "--no-save"]);
     let csum40 = &run["experiments"][0];
@@ -115,7 +115,7 @@ fn what_the_article_got_wrong_is_caught_and_shown() {
 }
 
 #[test]
-fn a_chain_of_ones_own_is_printed_with_alignments_and_sums_that_agree() {
+fn a_users_chain_is_printed_with_alignments_and_equal_sums() {
     let place = Place::new();
     for arguments in [
         &["reproduce", "chains", "--quick", "--budget", "1s", "--chain", "1,3,1,3"][..],
@@ -140,7 +140,7 @@ fn a_chain_of_ones_own_is_printed_with_alignments_and_sums_that_agree() {
 }
 
 #[test]
-fn bad_input_is_named_with_its_word() {
+fn bad_input_is_an_error_that_names_the_word() {
     let place = Place::new();
     for (arguments, wanted) in [
         (&["reproduce", "csum4"][..], &["'csum4'", "'csum40'", "zeroing", "chains"][..]),
@@ -172,7 +172,7 @@ fn bad_input_is_named_with_its_word() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn what_the_cpu_lacks_is_a_row_with_the_reason() {
+fn a_feature_that_the_cpu_lacks_is_a_row_with_the_reason() {
     let place = Place::new();
     let output = place
         .command(&["reproduce", "csum40", "--quick", "--budget", "1s", "--format", "json"])
@@ -188,7 +188,7 @@ fn what_the_cpu_lacks_is_a_row_with_the_reason() {
     assert_ne!(claim(&run["experiments"][0], "odd-addresses-are-slow")["verdict"], "cannot be measured here");
 }
 
-/// What a planted probe says, and how its worker ends.
+/// The answers of a planted probe, and how its worker ends.
 fn planted(fate: &str) -> (Vec<ProbeAnswer>, End) {
     let supervisor = Supervisor {
         program: env!("CARGO_BIN_EXE_carryline").into(),
@@ -210,7 +210,7 @@ fn planted(fate: &str) -> (Vec<ProbeAnswer>, End) {
 }
 
 #[test]
-fn a_special_measurement_that_dies_costs_a_reason_and_nothing_else() {
+fn a_probe_that_dies_costs_only_its_own_rounds() {
     let rounds = |answers: &[ProbeAnswer]| {
         answers.iter().filter(|answer| matches!(answer, ProbeAnswer::Round(_))).count()
     };

@@ -1,4 +1,4 @@
-//! The experiments after evans-2003 and evans-2018: what they print and what they set up. No test looks at a time.
+//! The experiments after evans-2003 and evans-2018: output and preparation. No test depends on a time.
 
 use crate::support::Place;
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn figure<'v>(experiment: &'v Value, name: &str) -> Option<&'v Value> {
 }
 
 #[test]
-fn memory_is_read_and_written_and_held_against_the_most() {
+fn memory_is_read_and_written_and_compared_with_the_maximum() {
     let place = Place::new();
     let run = run(&place, &["bandwidth", "page-colour"]);
     let bandwidth = experiment(&run, "bandwidth");

@@ -1,4 +1,4 @@
-//! What outlives what: the command its workers, the store the command, the results the store.
+//! The command survives its workers, the store survives the command, and the results survive the store.
 
 use crate::support::{Place, RIGHT_SUM, short, texts};
 use std::io::Read;
@@ -6,8 +6,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Plug-ins that do what a stranger's code may do: source, the status of their row, a word of its reason.
-const STRANGERS: [(&str, &str, &str, &str); 9] = [
+/// Plug-ins that misbehave: name, body, the status of their row, a word of its reason.
+const MISBEHAVING: [(&str, &str, &str, &str); 9] = [
     ("segv", "*(volatile int *)8 = 1; return 0;", "crashed", "SIGSEGV"),
     ("ill", "__builtin_trap();", "crashed", "SIGILL"),
     ("gives_up", "abort();", "crashed", "SIGABRT"),
@@ -29,7 +29,7 @@ const STRANGERS: [(&str, &str, &str, &str); 9] = [
     ),
 ];
 
-/// Of a command that measured a routine with such a row.
+/// The exit status of a command that measured a routine with such a row.
 fn exit_status(row: &str) -> i32 {
     match row {
         "ok" => 0,
@@ -38,7 +38,7 @@ fn exit_status(row: &str) -> i32 {
     }
 }
 
-fn stranger(name: &str, body: &str) -> String {
+fn plugin_source(name: &str, body: &str) -> String {
     let sum = RIGHT_SUM.replace("my_sum", "sum").replace("uint32_t sum", "static uint32_t sum");
     format!(
         "#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n{sum}\n\
@@ -47,13 +47,13 @@ fn stranger(name: &str, body: &str) -> String {
 }
 
 #[test]
-fn a_strangers_routine_costs_its_own_row_alone() {
+fn a_misbehaving_routine_costs_only_its_own_row() {
     let place = Place::new();
-    for (name, body, status, reason) in STRANGERS {
-        place.shared_object(name, &stranger(name, body));
+    for (name, body, status, reason) in MISBEHAVING {
+        place.shared_object(name, &plugin_source(name, body));
         let plugin = format!("./{name}.so:{name}:checksum");
         let mut arguments = short(&["measure", "--plugin", &plugin, "--variants", "checksum/avx2"]);
-        // Little patience where it runs out anyway: what returns may be slow to on a busy machine.
+        // A short timeout only where it expires anyway: on a busy machine a call that returns may be slow.
         if status == "timed_out" {
             arguments.extend(["--patience", "1"]);
         }
@@ -74,7 +74,7 @@ fn a_strangers_routine_costs_its_own_row_alone() {
 }
 
 #[test]
-fn a_plugin_that_cannot_be_loaded_is_the_users_to_mend() {
+fn a_plugin_that_cannot_be_loaded_is_a_usage_error() {
     let place = Place::new();
     place.write("text.so", b"this is no shared object");
     place.shared_object("right", RIGHT_SUM);
@@ -99,7 +99,7 @@ fn a_plugin_that_cannot_be_loaded_is_the_users_to_mend() {
 }
 
 #[test]
-fn a_right_plugin_is_proved_and_measured_like_the_others() {
+fn a_right_plugin_is_verified_and_measured_like_the_others() {
     let place = Place::new();
     place.shared_object("right", RIGHT_SUM);
     let proofs = place.json(&["verify", "--plugin", "./right.so:my_sum:checksum"]);
@@ -111,7 +111,7 @@ fn a_right_plugin_is_proved_and_measured_like_the_others() {
     assert!(rows.iter().all(|c| c["family"] == "checksum"));
 }
 
-/// Starts a measurement that would go on for long, and waits until its first rounds are in the store.
+/// Starts a long measurement, and waits until its first rounds are in the store.
 fn under_way(place: &Place, more: &[&str]) -> Child {
     let arguments: Vec<&str> =
         ["measure", "--variants", "zero/avx2,zero/sse2", "--budget", "60s", "--replicates", "40"]
@@ -133,7 +133,7 @@ fn under_way(place: &Place, more: &[&str]) -> Child {
             return child;
         }
         if let Some(status) = child.try_wait().expect("a child") {
-            panic!("ended by itself: {status}");
+            panic!("it ended by itself: {status}");
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "no rounds: {history}");
         std::thread::sleep(Duration::from_millis(50));
@@ -154,12 +154,12 @@ fn after_kill_nine_the_finished_rounds_are_there() {
     assert_eq!(again["complete"], false);
     let cells = again["cells"].as_array().expect("cells");
     assert!(cells.iter().any(|cell| cell["status"] == "ok"), "{again}");
-    // The next run is not disturbed by what the last one left behind.
+    // What the last run left behind does not disturb the next.
     place.expect(&short(&["measure", "--variants", "zero/avx2"]), 0);
 }
 
 #[test]
-fn ctrl_c_ends_cleanly_with_what_is_known() {
+fn ctrl_c_ends_cleanly_with_the_results_so_far() {
     let place = Place::new();
     let mut child = under_way(&place, &["--format", "json"]);
     // SAFETY: a signal to a child of this test that has not been waited for.
@@ -190,7 +190,7 @@ fn workers(command: &Child) -> Vec<i32> {
 }
 
 /// Sends a signal to one worker of a command, as soon as there is one; false if the command ended before.
-fn strike(command: &mut Child, signal: i32) -> bool {
+fn kill_a_worker(command: &mut Child, signal: i32) -> bool {
     let begin = Instant::now();
     while command.try_wait().expect("a child").is_none() {
         if let Some(worker) = workers(command).first() {
@@ -224,15 +224,15 @@ fn verdict(command: Child) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_worker_that_somebody_kills_once_accuses_nobody() {
+fn a_worker_killed_once_from_outside_blames_no_subject() {
     let place = Place::new();
     for (signal, name) in
         [(libc::SIGKILL, "SIGKILL"), (libc::SIGTERM, "SIGTERM"), (libc::SIGSTOP, "made no progress")]
     {
-        // Little patience where it runs out anyway.
+        // A short timeout only where it expires anyway.
         let more: &[&str] = if signal == libc::SIGSTOP { &["--patience", "2"] } else { &[] };
         let mut command = verifying(&place, more);
-        assert!(strike(&mut command, signal));
+        assert!(kill_a_worker(&mut command, signal));
         let (status, verdict, detail) = verdict(command);
         assert_eq!((status, verdict.as_str()), (Some(0), "right"), "{name}: {detail}");
         assert!(detail.contains(name), "{detail}");
@@ -240,7 +240,7 @@ fn a_worker_that_somebody_kills_once_accuses_nobody() {
     // Signals that the CPU raises too.
     for signal in [libc::SIGSEGV, libc::SIGABRT] {
         let mut command = verifying(&place, &[]);
-        assert!(strike(&mut command, signal));
+        assert!(kill_a_worker(&mut command, signal));
         let (status, verdict, detail) = verdict(command);
         assert!(
             matches!((status, verdict.as_str()), (Some(0), "right") | (Some(1), "not verified")),
@@ -250,21 +250,21 @@ fn a_worker_that_somebody_kills_once_accuses_nobody() {
 }
 
 #[test]
-fn workers_that_are_killed_every_time_leave_a_subject_unverified() {
+fn workers_killed_every_time_leave_a_subject_unverified() {
     let place = Place::new();
     let mut command = verifying(&place, &[]);
-    while strike(&mut command, libc::SIGKILL) {}
+    while kill_a_worker(&mut command, libc::SIGKILL) {}
     let (status, verdict, detail) = verdict(command);
     assert_eq!((status, verdict.as_str()), (Some(1), "not verified"), "{detail}");
     assert!(detail.contains("two worker processes") && detail.contains("SIGKILL"), "{detail}");
 }
 
 #[test]
-fn a_worker_that_is_killed_while_it_measures_is_started_again() {
+fn a_worker_killed_while_it_measures_is_started_again() {
     let place = Place::new();
     let mut child = under_way(&place, &["--format", "json"]);
     let rounds = || place.json(&["history"])["runs"][0]["rounds"].as_u64().unwrap_or(0);
-    assert!(strike(&mut child, libc::SIGKILL));
+    assert!(kill_a_worker(&mut child, libc::SIGKILL));
     let (before, begin) = (rounds(), Instant::now());
     while rounds() < before + 40 {
         assert!(begin.elapsed() < Duration::from_secs(60), "no further rounds");
@@ -286,11 +286,11 @@ fn a_worker_that_is_killed_while_it_measures_is_started_again() {
 }
 
 #[test]
-fn without_memory_nobody_is_accused() {
+fn running_out_of_memory_blames_no_subject() {
     let place = Place::new();
     let binary = env!("CARGO_BIN_EXE_carryline");
-    let mut short = 0;
-    // From hardly enough for the program to hardly enough for verification.
+    let mut refused = 0;
+    // From barely enough for the program to barely enough for verification.
     for kib in (45_000..=80_000).step_by(5000) {
         let script =
             format!("ulimit -v {kib}; exec '{binary}' verify copy/avx2 --quiet --format json --seed 7");
@@ -299,13 +299,13 @@ fn without_memory_nobody_is_accused() {
         let output = command.output().expect("a shell");
         let (out, err) = texts(&output);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{kib} KiB: {}\n{out}\n{err}", output.status);
-        short += i32::from(out.contains("\"not verified\"") && out.to_lowercase().contains("memory"));
+        refused += i32::from(out.contains("\"not verified\"") && out.to_lowercase().contains("memory"));
     }
-    assert!(short > 0, "memory was never short");
+    assert!(refused > 0, "memory never ran out");
 }
 
 #[test]
-fn a_fault_that_is_seen_once_is_no_verdict() {
+fn a_fault_seen_only_once_is_no_verdict() {
     let place = Place::new();
     // Fails in the first process that calls it, at its 1000th call.
     for (name, fault) in
@@ -317,7 +317,7 @@ fn a_fault_that_is_seen_once_is_no_verdict() {
              return sum(data, len, seed);",
             file.display()
         );
-        place.shared_object(name, &stranger(name, &body));
+        place.shared_object(name, &plugin_source(name, &body));
         let plugin = format!("./{name}.so:{name}:checksum");
         let list = place.json_with_status(&["verify", "--plugin", &plugin], 1);
         assert_eq!(list["results"][0]["verdict"], "not verified", "{list}");
@@ -329,7 +329,7 @@ fn a_fault_that_is_seen_once_is_no_verdict() {
 }
 
 #[test]
-fn what_could_not_be_verified_is_not_measured_and_ends_with_status_1() {
+fn a_subject_that_could_not_be_verified_is_not_measured_and_the_status_is_1() {
     let place = Place::new();
     let file = place.file("odd");
     // Crashes in every other process.
@@ -338,7 +338,7 @@ fn what_could_not_be_verified_is_not_measured_and_ends_with_status_1() {
          unlink(\"{0}\"); }} return sum(data, len, seed);",
         file.display()
     );
-    place.shared_object("odd_sum", &stranger("odd_sum", &body));
+    place.shared_object("odd_sum", &plugin_source("odd_sum", &body));
     let arguments = ["measure", "--plugin", "./odd_sum.so:odd_sum:checksum", "--variants", "checksum/avx2"];
     let run = place.json_with_status(&short(&arguments), 1);
     let cell = |variant: &str| {
@@ -353,7 +353,7 @@ fn what_could_not_be_verified_is_not_measured_and_ends_with_status_1() {
 }
 
 #[test]
-fn a_full_disk_costs_the_keeping_and_status_1_not_the_results() {
+fn with_a_full_disk_results_are_printed_and_the_status_is_1() {
     let place = Place::new();
     let binary = env!("CARGO_BIN_EXE_carryline");
     // The limit (in blocks of 512 bytes) is above the 1 MiB of shared memory that a verification takes, and below the rounds'
@@ -381,7 +381,7 @@ fn a_full_disk_costs_the_keeping_and_status_1_not_the_results() {
 }
 
 #[test]
-fn output_into_a_closed_pipe_or_a_full_device_is_no_panic() {
+fn a_closed_pipe_or_a_full_device_causes_no_panic() {
     let place = Place::new();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
     let output = place

@@ -57,7 +57,7 @@ fn copies_have_no_fenced_column_and_a_plan_can_be_seen() {
 }
 
 #[test]
-fn bad_input_is_named_with_its_word() {
+fn bad_input_is_an_error_that_names_the_word() {
     let place = Place::new();
     for (arguments, wanted) in [
         (&["watch", "--family", "chksum"][..], &["'chksum'", "'checksum'"][..]),
@@ -86,7 +86,7 @@ fn bad_input_is_named_with_its_word() {
 }
 
 #[test]
-fn a_signal_ends_it_and_the_run_is_kept_as_interrupted() {
+fn a_signal_ends_it_and_the_run_is_stored_as_interrupted() {
     use std::io::{BufRead, BufReader, Read};
     let place = Place::new();
     let mut child =
@@ -114,7 +114,7 @@ fn signal(child: &Child, signal: i32) {
 /// The command in a terminal, once its first figures are there.
 fn watching(place: &Place) -> (Pty, Child) {
     let pty = Pty::new();
-    // Whatever becomes of the test, it ends.
+    // It ends even if the test fails.
     let child = pty.start(&mut place.command(&two(&["--budget", "10m"])));
     pty.wait_for("words16_c", 0);
     pty.wait_on_screen("offset 1");

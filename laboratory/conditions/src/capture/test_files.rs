@@ -160,7 +160,7 @@ fn invalid_headers_are_errors() {
     assert!(error(&version).to_string().contains("version 9.0"));
     let mut mark = section(order);
     mark[8] = 0;
-    assert!(error(&mark).to_string().contains("byte-order mark"));
+    assert!(error(&mark).to_string().contains("byte-order magic"));
     let mut version = pcap(order, false, link::RAW, &[]);
     version[4] = 3;
     assert!(error(&version).to_string().contains("version 3.4"));

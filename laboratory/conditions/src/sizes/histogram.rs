@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The position of an error in a histogram file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ErrorPosition {
     /// The whole file.
     File,
     /// A byte offset.
@@ -28,30 +28,30 @@ pub enum Place {
     Line(usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ErrorPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File => Ok(()),
-            Place::Byte(offset) => write!(f, "byte {offset}: "),
-            Place::Line(line) => write!(f, "line {line}: "),
+            ErrorPosition::File => Ok(()),
+            ErrorPosition::Byte(offset) => write!(f, "byte {offset}: "),
+            ErrorPosition::Line(line) => write!(f, "line {line}: "),
         }
     }
 }
 
 /// An error and its position.
-type Fault = (Place, String);
+type Fault = (ErrorPosition, String);
 
 /// Reads a file: sizes with their weights, in ascending order without zeros.
 pub(super) fn read(path: &Path) -> Result<Vec<(u64, f64)>, Fault> {
-    let whole = |error: std::io::Error| (Place::File, error.to_string());
+    let whole = |error: std::io::Error| (ErrorPosition::File, error.to_string());
     let file = File::open(path).map_err(whole)?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(whole)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err((Place::Byte(MOST_BYTES), "too long for a histogram".to_owned()));
+        return Err((ErrorPosition::Byte(MOST_BYTES), "too long for a histogram".to_owned()));
     }
     let text = std::str::from_utf8(&bytes)
-        .map_err(|error| (Place::Byte(error.valid_up_to() as u64), "not text".to_owned()))?;
+        .map_err(|error| (ErrorPosition::Byte(error.valid_up_to() as u64), "not text".to_owned()))?;
     parse(text)
 }
 
@@ -65,17 +65,17 @@ fn parse(text: &str) -> Result<Vec<(u64, f64)>, Fault> {
         .map(|(number, line)| (number, line.split(',').map(str::trim).collect()))
         .collect();
     let weights = match lines.as_slice() {
-        [] => return Err((Place::File, "holds no numbers".to_owned())),
+        [] => return Err((ErrorPosition::File, "holds no numbers".to_owned())),
         [(number, fields)] if fields.len() != 2 => by_position(*number, fields)?,
         [(number, fields)] if adds_up_to_one(fields) => by_position(*number, fields)?,
         lines => by_size(lines)?,
     };
     let total: f64 = weights.values().sum();
     if total == 0.0 {
-        return Err((Place::File, "all weights are zero".to_owned()));
+        return Err((ErrorPosition::File, "all weights are zero".to_owned()));
     }
     if !total.is_normal() {
-        return Err((Place::File, format!("the sum of the weights, {total}, is out of range")));
+        return Err((ErrorPosition::File, format!("the sum of the weights, {total}, is out of range")));
     }
     Ok(weights.into_iter().filter(|(_, weight)| *weight > 0.0).collect())
 }
@@ -88,7 +88,7 @@ fn adds_up_to_one(fields: &[&str]) -> bool {
 fn by_position(line: usize, fields: &[&str]) -> Result<BTreeMap<u64, f64>, Fault> {
     if fields.len() == 1 {
         let reason = "only one number; expected the weights of size 0, 1, 2, ..., or 'size,count' lines";
-        return Err((Place::Line(line), reason.to_owned()));
+        return Err((ErrorPosition::Line(line), reason.to_owned()));
     }
     let mut weights = BTreeMap::new();
     for (size, field) in (0..).zip(fields) {
@@ -107,10 +107,10 @@ fn by_size(lines: &[(usize, Vec<&str>)]) -> Result<BTreeMap<u64, f64>, Fault> {
             continue;
         }
         let [size, count] = fields.as_slice() else {
-            return Err((Place::Line(*line), "not a 'size,count' pair".to_owned()));
+            return Err((ErrorPosition::Line(*line), "not a 'size,count' pair".to_owned()));
         };
-        let size =
-            carryline_machine::words::parse_bytes(size).map_err(|reason| (Place::Line(*line), reason))?;
+        let size = carryline_machine::words::parse_bytes(size)
+            .map_err(|reason| (ErrorPosition::Line(*line), reason))?;
         *weights.entry(size).or_insert(0.0) += weight(*line, count)?;
     }
     Ok(weights)
@@ -124,7 +124,7 @@ fn weight(line: usize, field: &str) -> Result<f64, Fault> {
         Err(_) if field.is_empty() => "an empty weight".to_owned(),
         Err(_) => format!("'{field}' is not a weight"),
     };
-    Err((Place::Line(line), reason))
+    Err((ErrorPosition::Line(line), reason))
 }
 
 #[cfg(test)]
@@ -149,21 +149,21 @@ mod tests {
     #[test]
     fn errors_are_reported_with_their_line() {
         let cases = [
-            ("", Place::File, "no numbers"),
-            ("# only\n\n", Place::File, "no numbers"),
-            ("0,0,0", Place::File, "all weights are zero"),
-            ("5,0\n6,0", Place::File, "all weights are zero"),
-            ("1,2,-3", Place::Line(1), "negative for size 2"),
-            ("1,nan,3", Place::Line(1), "not finite"),
-            ("1,2,inf", Place::Line(1), "not finite"),
-            ("1,,3", Place::Line(1), "an empty weight for size 1"),
-            ("1500", Place::Line(1), "only one number"),
-            ("#\n1,2\n3,4,5", Place::Line(3), "not a 'size,count' pair"),
-            ("1,2\nx,4", Place::Line(2), "'x' is not a number"),
-            ("1,2\n-3,4", Place::Line(2), "'-3' is negative"),
-            ("1,2\n3,many", Place::Line(2), "'many' is not a weight"),
-            ("1,1e308\n2,1e308", Place::File, "inf, is out of range"),
-            ("1,1e-320\n2,0", Place::File, "is out of range"),
+            ("", ErrorPosition::File, "no numbers"),
+            ("# only\n\n", ErrorPosition::File, "no numbers"),
+            ("0,0,0", ErrorPosition::File, "all weights are zero"),
+            ("5,0\n6,0", ErrorPosition::File, "all weights are zero"),
+            ("1,2,-3", ErrorPosition::Line(1), "negative for size 2"),
+            ("1,nan,3", ErrorPosition::Line(1), "not finite"),
+            ("1,2,inf", ErrorPosition::Line(1), "not finite"),
+            ("1,,3", ErrorPosition::Line(1), "an empty weight for size 1"),
+            ("1500", ErrorPosition::Line(1), "only one number"),
+            ("#\n1,2\n3,4,5", ErrorPosition::Line(3), "not a 'size,count' pair"),
+            ("1,2\nx,4", ErrorPosition::Line(2), "'x' is not a number"),
+            ("1,2\n-3,4", ErrorPosition::Line(2), "'-3' is negative"),
+            ("1,2\n3,many", ErrorPosition::Line(2), "'many' is not a weight"),
+            ("1,1e308\n2,1e308", ErrorPosition::File, "inf, is out of range"),
+            ("1,1e-320\n2,0", ErrorPosition::File, "is out of range"),
         ];
         for (text, place, reason) in cases {
             let (at, why) = parse(text).expect_err(text);
@@ -176,9 +176,9 @@ mod tests {
     fn files_that_are_not_text_are_errors() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), b"1,2,\xff\xfe").expect("written");
-        assert_eq!(read(file.path()).expect_err("not text").0, Place::Byte(4));
-        assert_eq!(read(Path::new("/dev/zero")).expect_err("endless").0, Place::Byte(MOST_BYTES));
-        assert_eq!(read(Path::new("/nonexistent/h")).expect_err("no file").0, Place::File);
-        assert_eq!(read(Path::new("/")).expect_err("a folder").0, Place::File);
+        assert_eq!(read(file.path()).expect_err("not text").0, ErrorPosition::Byte(4));
+        assert_eq!(read(Path::new("/dev/zero")).expect_err("endless").0, ErrorPosition::Byte(MOST_BYTES));
+        assert_eq!(read(Path::new("/nonexistent/h")).expect_err("no file").0, ErrorPosition::File);
+        assert_eq!(read(Path::new("/")).expect_err("a folder").0, ErrorPosition::File);
     }
 }

@@ -1,6 +1,6 @@
 //! Parses `--sizes`.
 
-use super::histogram::{self, Place};
+use super::histogram::{self, ErrorPosition};
 use super::{Draw, MOST_PERIOD, Sizes};
 use crate::capture::{self, CaptureError, Skip};
 use crate::fleet;
@@ -93,7 +93,7 @@ pub enum SizeError {
         /// The file.
         file: PathBuf,
         /// The position in the file.
-        at: Place,
+        at: ErrorPosition,
         /// The reason.
         reason: String,
     },
@@ -249,7 +249,7 @@ fn from_fleet(word: &str, name: &str) -> Result<Draw, SizeError> {
 fn from_histogram(word: &str, file: &str) -> Result<Draw, SizeError> {
     let wrong = |(at, reason)| SizeError::Histogram { word: word.to_owned(), file: file.into(), at, reason };
     if file.is_empty() {
-        return Err(wrong((Place::File, "no file named".to_owned())));
+        return Err(wrong((ErrorPosition::File, "no file named".to_owned())));
     }
     histogram::read(Path::new(file)).map(Draw::Weighted).map_err(wrong)
 }

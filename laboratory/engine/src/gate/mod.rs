@@ -22,8 +22,8 @@ pub use plan::{GatePlan, Wanted, choose};
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::measure::{self, MeasureContext, Outcome};
-use crate::plan::Plan;
+use crate::measure::{self, MeasureContext, Measurement};
+use crate::plan::RunPlan;
 use crate::prove::{Proof, unsupported};
 use crate::supervise::Supervisor;
 use crate::thresholds::{Needs, Schedule};
@@ -166,9 +166,9 @@ pub struct GateContext<'a> {
 #[derive(Default)]
 pub struct Measured {
     /// This build.
-    pub new: Outcome,
+    pub new: Measurement,
     /// The base's program.
-    pub old: Outcome,
+    pub old: Measurement,
     /// The number of replicates of each.
     pub replicates: u32,
     /// How often the cells were judged.
@@ -181,7 +181,7 @@ pub struct Measured {
 /// # Errors
 /// Fails if a worker cannot be started or sends a message that cannot be read.
 pub fn measure(
-    plan: &Plan,
+    plan: &RunPlan,
     proofs: &[Proof],
     gate: &GateContext<'_>,
     arrived: &mut dyn FnMut(&RoundRecord),
@@ -219,8 +219,8 @@ pub fn measure(
                 ..gate.measure
             };
             let plan =
-                Plan { replicates: 1, most_replicates: 1, budget: slice + overhead, seed, ..plan.clone() };
-            let (into, keep): (&mut Outcome, bool) =
+                RunPlan { replicates: 1, most_replicates: 1, budget: slice + overhead, seed, ..plan.clone() };
+            let (into, keep): (&mut Measurement, bool) =
                 if is_old { (&mut measured.old, false) } else { (&mut measured.new, true) };
             let part = measure::run(&plan, proofs, &context, &mut |record| {
                 if keep {
@@ -248,7 +248,7 @@ pub fn measure(
 
 /// Adds the processes of a replicate. A lost process gets a place too, so that equal places of the two
 /// programs stay paired.
-fn add(to: &mut Outcome, mut part: Outcome, kinds: usize) {
+fn add(to: &mut Measurement, mut part: Measurement, kinds: usize) {
     let gathered = std::mem::take(&mut part.gathered);
     if to.gathered.is_empty() {
         to.gathered = gathered.iter().map(|new| Gathered::new(new.situation.clone())).collect();
@@ -265,7 +265,7 @@ fn add(to: &mut Outcome, mut part: Outcome, kinds: usize) {
 
 /// The rows of an outcome.
 #[must_use]
-pub fn rows(outcome: &Outcome) -> Vec<Row> {
+pub fn rows(outcome: &Measurement) -> Vec<Row> {
     outcome.gathered.iter().flat_map(|gathered| Row::of_samples(gathered, None)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Selects what to measure again from a base's plan: the gated rows and, as controls, rows that cannot have
 //! changed.
 
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use carryline_results::comparison::Row;
 use carryline_results::gather::Situation;
 use carryline_variants::{Family, Role};
@@ -17,7 +17,7 @@ pub type Wanted<'a> = dyn Fn(Family, &str) -> bool + 'a;
 #[derive(Clone, Debug)]
 pub struct GatePlan {
     /// What to measure.
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// The gated rows: situations and variants.
     pub gated: BTreeSet<(String, String)>,
 }
@@ -26,7 +26,7 @@ pub struct GatePlan {
 /// or all rows if there are none of these. `controls` adds rows that cannot have changed. Rows without a
 /// figure in the base are left out.
 #[must_use]
-pub fn choose(plan: &Plan, base: &[Row], wanted: Option<&Wanted<'_>>, controls: bool) -> GatePlan {
+pub fn choose(plan: &RunPlan, base: &[Row], wanted: Option<&Wanted<'_>>, controls: bool) -> GatePlan {
     let ours =
         |family, name: &str| carryline_variants::find(family, name).is_none_or(|v| v.role == Role::Ours);
     let all = |_: Family, _: &str| true;
@@ -64,5 +64,5 @@ pub fn choose(plan: &Plan, base: &[Row], wanted: Option<&Wanted<'_>>, controls: 
     };
     // A worker loads every plug-in in its job.
     let plugins = plan.plugins.iter().filter(|(_, id)| used(id)).cloned().collect();
-    GatePlan { plan: Plan { situations, plugins, ..plan.clone() }, gated }
+    GatePlan { plan: RunPlan { situations, plugins, ..plan.clone() }, gated }
 }

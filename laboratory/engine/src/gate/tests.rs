@@ -117,9 +117,9 @@ fn an_unmeasured_cell_is_undecided() {
     assert_eq!(answer(&[]), Answer::Undecided);
 }
 
-fn plan(names: &[&str]) -> Plan {
+fn plan(names: &[&str]) -> RunPlan {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    Plan {
+    RunPlan {
         situations: vec![standard::situation(Family::Checksum, Condition::plain(1500), 1.0, &|_| {
             (names.clone(), Some(0))
         })],
@@ -132,7 +132,7 @@ fn plan(names: &[&str]) -> Plan {
     }
 }
 
-fn base(plan: &Plan) -> Vec<Row> {
+fn base(plan: &RunPlan) -> Vec<Row> {
     let situation = &plan.situations[0];
     let row = |name: &String| Row {
         situation: situation.name.clone(),

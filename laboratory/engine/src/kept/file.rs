@@ -2,7 +2,7 @@
 
 use super::Kept;
 use crate::failure::{Failure, usage};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use carryline_machine::environment::Level;
 use carryline_results::comparison::{Evidence, Reach, Row};
 use carryline_results::content_hash::content_hash;
@@ -95,7 +95,7 @@ fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
     {
         return Err(usage(format!("{title} was modified: its rounds do not match its content hash")));
     }
-    let plan: Option<Plan> = file.plan.and_then(|plan| serde_json::from_value(plan).ok());
+    let plan: Option<RunPlan> = file.plan.and_then(|plan| serde_json::from_value(plan).ok());
     let floors = file.noise_floor.map(|floor| floor.by_situation).unwrap_or_default();
     let mut kept = Kept {
         title: title.to_owned(),

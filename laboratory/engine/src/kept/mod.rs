@@ -6,7 +6,7 @@ mod file;
 pub use alike::unlike;
 
 use crate::failure::{Failure, usage};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::session::open_kept;
 use anyhow::Context;
 use carryline_conditions::Offsets;
@@ -58,7 +58,7 @@ pub struct Kept {
     /// The machine and the build.
     pub environment: Value,
     /// What was to be measured, if known.
-    pub plan: Option<Plan>,
+    pub plan: Option<RunPlan>,
     /// Its results.
     pub rows: Vec<Row>,
     /// The conditions of its situations, as on the command line.
@@ -152,7 +152,7 @@ fn load(store: &Store, id: RunId) -> Result<Result<Stored, Failure>, StoreError>
 impl Stored {
     /// What was to be measured; `None` for experiments, which have plans of their own.
     #[must_use]
-    pub fn plan(&self) -> Option<Plan> {
+    pub fn plan(&self) -> Option<RunPlan> {
         serde_json::from_value(self.header.plan.clone()).ok()
     }
 
@@ -306,7 +306,7 @@ fn with_current_names(mut result: RunResult) -> RunResult {
 
 /// The result of a run that did not end, from its plan and its rounds.
 fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<RunResult, Failure> {
-    let plan: Plan = serde_json::from_value(header.plan.clone())
+    let plan: RunPlan = serde_json::from_value(header.plan.clone())
         .context("the plan of this run is from another version")?;
     let gathered = Gathered::restore(plan.situations, rounds);
     let summaries: Vec<(String, Summary)> = gathered

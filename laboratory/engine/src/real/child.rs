@@ -53,7 +53,7 @@ impl fmt::Display for Exit {
 }
 
 /// A finished run.
-pub struct Run {
+pub struct FinishedRun {
     pub usage: Usage,
     pub exit: Exit,
     pub elapsed: Duration,
@@ -65,7 +65,7 @@ pub fn run(
     interposer: &Interposer,
     form: &Form<'_>,
     outputs: &Path,
-) -> Result<Run, Failure> {
+) -> Result<FinishedRun, Failure> {
     let Some((program, arguments)) = command.split_first() else { return Err(usage("no command given")) };
     let file = |name: &str| File::create(outputs.join(name));
     let mut command = Command::new(program);
@@ -79,7 +79,7 @@ pub fn run(
         (Some(code), _) => Exit::Status(code),
         (None, signal) => Exit::Signal(signal.unwrap_or(0)),
     };
-    Ok(Run { usage: usage_of(&used, elapsed), exit, elapsed })
+    Ok(FinishedRun { usage: usage_of(&used, elapsed), exit, elapsed })
 }
 
 fn unusable(program: &OsString, error: &io::Error) -> Failure {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// One round.
 #[derive(Clone, Copy, Debug)]
-pub struct Round {
+pub struct ProgramRound {
     /// Without the interposer.
     pub without: Usage,
     /// With it.
@@ -87,7 +87,7 @@ impl Metric {
 
 /// One metric of both forms.
 #[derive(Clone, Debug, Serialize)]
-pub struct Figure {
+pub struct MetricFigure {
     /// The metric.
     pub metric: Metric,
     /// Without the interposer.
@@ -114,18 +114,18 @@ pub struct Tuned {
     pub with: Estimate,
     /// With divided by without, by round.
     pub ratio: Option<Ratio>,
-    /// See [`Figure::verdict`].
+    /// See [`MetricFigure::verdict`].
     pub verdict: Option<&'static str>,
 }
 
 /// The figures of all metrics; empty without a round.
-pub(super) fn all(rounds: &[Round], seed: u64) -> Vec<Figure> {
+pub(super) fn all(rounds: &[ProgramRound], seed: u64) -> Vec<MetricFigure> {
     Metric::ALL.into_iter().filter_map(|metric| figure(metric, rounds, seed)).collect()
 }
 
-fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<Figure> {
+fn figure(metric: Metric, rounds: &[ProgramRound], seed: u64) -> Option<MetricFigure> {
     // Each run is a process, so everything that varies between processes varies between rounds.
-    let samples = |usage: fn(&Round) -> &Usage| -> Vec<Vec<f64>> {
+    let samples = |usage: fn(&ProgramRound) -> &Usage| -> Vec<Vec<f64>> {
         rounds.iter().map(|round| vec![metric.of(usage(round))]).collect()
     };
     let (without, with, again) = (samples(|r| &r.without), samples(|r| &r.with), samples(|r| &r.again));
@@ -147,7 +147,7 @@ fn figure(metric: Metric, rounds: &[Round], seed: u64) -> Option<Figure> {
         let ratio = statistics::paired_ratio(&tuned, &without, seed);
         Tuned { with, ratio, verdict: verdict(ratio) }
     });
-    Some(Figure {
+    Some(MetricFigure {
         metric,
         without: statistics::estimate(&without, seed)?,
         with: statistics::estimate(&with, seed)?,
@@ -176,11 +176,11 @@ mod tests {
         }
     }
 
-    fn rounds(with: f64) -> Vec<Round> {
+    fn rounds(with: f64) -> Vec<ProgramRound> {
         let noise = [0.0, 0.002, -0.001, 0.001, -0.002, 0.0015, 0.0005];
         noise
             .iter()
-            .map(|n| Round {
+            .map(|n| ProgramRound {
                 without: usage(1.0 + n),
                 with: usage(with - n),
                 again: usage(1.0 - n / 2.0),

@@ -23,16 +23,16 @@ mod preload;
 mod served;
 
 pub use agreement::{Difference, Disagreement};
-pub use figures::{Figure, Metric};
+pub use figures::{Metric, MetricFigure};
 pub use preload::{FAMILIES, Form, Interposer};
-pub use served::{Row, Served, Which};
+pub use served::{Served, ServedRow, Which};
 
 use super::progress::Progress;
 use crate::failure::{Failure, usage};
 use crate::interrupt;
 use agreement::Outputs;
 use carryline_statistics::shuffle;
-use child::Run;
+use child::FinishedRun;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub struct RealWork {
     /// The exit status of the first run; that of all runs if there is no disagreement.
     pub exit_status: child::Exit,
     /// Times, memory, faults and switches.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<MetricFigure>,
     /// The calls that the interposer served in one run.
     pub served: Served,
     /// The first difference between two runs.
@@ -153,10 +153,10 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
 fn round(
     order: &mut Xoshiro256PlusPlus,
     is_tuned: bool,
-    once: &dyn Fn(Form<'_>) -> Result<Run, Failure>,
+    once: &dyn Fn(Form<'_>) -> Result<FinishedRun, Failure>,
     outputs: &mut Outputs,
     disagreement: &mut Option<Disagreement>,
-) -> Result<Option<figures::Round>, Failure> {
+) -> Result<Option<figures::ProgramRound>, Failure> {
     let mut places = [0, 1, 2, 3];
     let places = if is_tuned { &mut places[..] } else { &mut places[..3] };
     shuffle(order, places);
@@ -178,10 +178,10 @@ fn round(
         runs[place] = Some(run.usage);
     }
     let [Some(without), Some(with), Some(again), tuned] = runs else { return Ok(None) };
-    Ok(Some(figures::Round { without, with, again, tuned }))
+    Ok(Some(figures::ProgramRound { without, with, again, tuned }))
 }
 
-fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::Round]) -> Vec<String> {
+fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::ProgramRound]) -> Vec<String> {
     let mut remarks = Vec::new();
     if work.served.processes == 0 {
         remarks.push(

@@ -29,7 +29,8 @@ impl Page {
     pub(super) fn read(&self) -> io::Result<Served> {
         let bytes = std::fs::read(&self.path)?;
         let snapshot = Snapshot::new(&bytes).map_err(io::Error::other)?;
-        let rows: Vec<Row> = Function::ALL.into_iter().map(|function| Row::of(&snapshot, function)).collect();
+        let rows: Vec<ServedRow> =
+            Function::ALL.into_iter().map(|function| ServedRow::of(&snapshot, function)).collect();
         Ok(Served {
             processes: snapshot.processes(),
             calls: rows.iter().map(|row| row.calls).sum(),
@@ -49,12 +50,12 @@ pub struct Served {
     /// The bytes of these calls.
     pub bytes: u64,
     /// The functions that were called.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ServedRow>,
 }
 
 /// The calls of one function.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct ServedRow {
     /// The function's name.
     pub function: &'static str,
     /// The number of calls.
@@ -82,14 +83,14 @@ pub struct Size {
     pub bytes: u64,
 }
 
-impl Row {
-    fn of(snapshot: &Snapshot<'_>, function: Function) -> Row {
+impl ServedRow {
+    fn of(snapshot: &Snapshot<'_>, function: Function) -> ServedRow {
         let size = |class: Class| {
             let Class { from_bytes, to_bytes, calls, bytes } = class;
             Size { from_bytes, to_bytes, calls, bytes }
         };
         let classes: Vec<Size> = snapshot.classes(function).map(size).collect();
-        Row {
+        ServedRow {
             function: function.name(),
             calls: classes.iter().map(|class| class.calls).sum(),
             bytes: classes.iter().map(|class| class.bytes).sum(),
@@ -130,7 +131,7 @@ pub enum Which {
 impl Served {
     /// A histogram in the format that `--sizes histogram:FILE` reads; `None` if there were no calls.
     pub fn histogram(&self, which: Which, command: &str) -> Option<String> {
-        let wanted = |row: &&Row| match which {
+        let wanted = |row: &&ServedRow| match which {
             Which::All => true,
             Which::Zero => row.kind.zeroes(),
             Which::Copy => row.kind.copies(),
@@ -162,11 +163,11 @@ impl Served {
 mod tests {
     use super::*;
 
-    fn row(kind: Function, classes: &[(u64, u64, u64, u64)]) -> Row {
+    fn row(kind: Function, classes: &[(u64, u64, u64, u64)]) -> ServedRow {
         let size = |&(from_bytes, to_bytes, calls, bytes): &_| Size { from_bytes, to_bytes, calls, bytes };
         let classes: Vec<Size> = classes.iter().map(size).collect();
         let calls = classes.iter().map(|class| class.calls).sum();
-        Row { function: kind.name(), calls, bytes: 0, overlapping: 0, classes, kind }
+        ServedRow { function: kind.name(), calls, bytes: 0, overlapping: 0, classes, kind }
     }
 
     #[test]

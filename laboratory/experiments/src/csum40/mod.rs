@@ -11,7 +11,7 @@ mod probe;
 use super::{Basis, Context, Experiment, In, Outcome};
 use carryline_conditions::{Condition, Dependence, Offsets};
 use carryline_engine::failure::Failure;
-use carryline_engine::prove::{Proof, Verdict};
+use carryline_engine::prove::{Proof, ProofVerdict};
 use carryline_results::claims::{Datum, Figure, Figures, TableResult, Unit};
 use carryline_results::sources::VANDEVEN_2021;
 use carryline_variants::Family;
@@ -231,10 +231,14 @@ fn known_bad(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure
 
 fn caught(proof: &Proof) -> (&'static str, String) {
     match &proof.verdict {
-        Verdict::Wrong(found) => ("wrong, as known", found.sentence.clone()),
-        Verdict::Crashed(found) | Verdict::TimedOut(found) => ("died", found.sentence.clone()),
-        Verdict::Proved(_) => ("NOT caught", "marked known-bad, but no failing input was found".to_owned()),
-        Verdict::Unsupported(reason) | Verdict::NotProved(reason) => ("not verified", reason.clone()),
+        ProofVerdict::Wrong(found) => ("wrong, as known", found.sentence.clone()),
+        ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) => ("died", found.sentence.clone()),
+        ProofVerdict::Proved(_) => {
+            ("NOT caught", "marked known-bad, but no failing input was found".to_owned())
+        }
+        ProofVerdict::Unsupported(reason) | ProofVerdict::NotProved(reason) => {
+            ("not verified", reason.clone())
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use super::Shown;
 use crate::grouping::distinct;
 use crate::labels;
-use crate::ranking::{Failure, Row, status_word};
+use crate::ranking::{Failure, RankedRow, status_word};
 use crate::units::number;
 use carryline_results::Status;
 use carryline_variants::Family;
@@ -108,7 +108,7 @@ fn variants(all: &[&Shown<'_>]) -> Vec<String> {
     names.into_iter().map(|(name, ..)| name).collect()
 }
 
-fn ratio(shown: &Shown<'_>, row: &Row) -> Option<f64> {
+fn ratio(shown: &Shown<'_>, row: &RankedRow) -> Option<f64> {
     if shown.ranking.is_baseline(row) { Some(1.0) } else { row.speed }
 }
 
@@ -127,7 +127,7 @@ fn cell(shown: &Shown<'_>, variant: &str) -> Markup {
 }
 
 /// The class of a cell, which selects its colour.
-fn class(shown: &Shown<'_>, row: &Row, ratio: f64) -> String {
+fn class(shown: &Shown<'_>, row: &RankedRow, ratio: f64) -> String {
     let ties = shown.ranking.baseline.as_ref().is_some_and(|baseline| row.ties_with.contains(baseline));
     match ratio {
         _ if shown.ranking.is_baseline(row) => "base".to_owned(),

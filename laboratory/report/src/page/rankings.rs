@@ -4,7 +4,7 @@
 use super::code::{self, Codes};
 use super::method::padded;
 use super::{Shown, samples};
-use crate::ranking::{Row, status_word};
+use crate::ranking::{RankedRow, status_word};
 use crate::units::{number, times};
 use carryline_results::gather::Gathered;
 use maud::{Markup, html};
@@ -137,7 +137,7 @@ fn groups(shown: &Shown<'_>) -> Markup {
 
 fn row(
     shown: &Shown<'_>,
-    row: &Row,
+    row: &RankedRow,
     cells: &[String; 8],
     gathered: &[Gathered],
     codes: &Codes<'_>,

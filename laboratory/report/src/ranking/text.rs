@@ -3,8 +3,8 @@
 //! The most important columns always appear; the limit, the net time and a bar only if there is room. Nothing
 //! wraps and no name is broken: if even the important columns do not fit, lines are longer than the terminal.
 
-use super::{Ranking, Row, status_word};
-use crate::figure::{Figure, WITHIN_NULL};
+use super::{RankedRow, Ranking, status_word};
+use crate::figure::{DisplayedFigure, WITHIN_NULL};
 use crate::grouping::distinct;
 use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
 use crate::text::wrap;
@@ -106,8 +106,9 @@ impl Ranking {
     /// The rows as text, with the columns of [`Ranking::headers`] and aligned decimal points.
     #[must_use]
     pub fn cells(&self) -> Vec<[String; COLUMNS]> {
-        let value = |figure: Option<Figure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
-        let column = |figure: &dyn Fn(&Row) -> Option<Figure>| {
+        let value =
+            |figure: Option<DisplayedFigure>| figure.map_or_else(|| "-".to_owned(), |figure| figure.text());
+        let column = |figure: &dyn Fn(&RankedRow) -> Option<DisplayedFigure>| {
             align_points(self.rows.iter().map(|row| value(figure(row))).collect())
         };
         let (gross, net) = (column(&|row| self.gross(row)), column(&|row| self.net(row)));
@@ -139,19 +140,19 @@ impl Ranking {
     /// Whether each column has any value.
     #[must_use]
     pub fn filled(&self) -> [bool; COLUMNS] {
-        let any = |has: &dyn Fn(&Row) -> bool| self.rows.iter().any(has);
+        let any = |has: &dyn Fn(&RankedRow) -> bool| self.rows.iter().any(has);
         let ratio = self.baseline.is_some();
         let limit = any(&|row| row.limit_share.is_some());
         [true, true, true, true, ratio, ratio, limit, any(&|row| self.net(row).is_some())]
     }
 
     /// The gross figure.
-    pub(crate) fn gross(&self, row: &Row) -> Option<Figure> {
+    pub(crate) fn gross(&self, row: &RankedRow) -> Option<DisplayedFigure> {
         if self.scale.unit.is_rate() { row.headline } else { row.secondary }
     }
 
     /// The row's speed relative to the fastest, from gross figures; 0 without one.
-    pub(crate) fn share_of_best(&self, row: &Row) -> f64 {
+    pub(crate) fn share_of_best(&self, row: &RankedRow) -> f64 {
         let all = self.rows.iter().filter_map(|row| self.gross(row)).map(|figure| figure.value);
         self.gross(row).map_or(0.0, |figure| match self.scale.unit.is_rate() {
             true => figure.value / all.fold(0.0, f64::max),
@@ -160,15 +161,15 @@ impl Ranking {
     }
 
     /// The net figure.
-    fn net(&self, row: &Row) -> Option<Figure> {
+    fn net(&self, row: &RankedRow) -> Option<DisplayedFigure> {
         if self.scale.unit.is_rate() { row.secondary } else { row.headline }
     }
 
-    pub(crate) fn is_baseline(&self, row: &Row) -> bool {
+    pub(crate) fn is_baseline(&self, row: &RankedRow) -> bool {
         self.baseline.as_ref() == Some(&row.variant)
     }
 
-    fn ratio(&self, row: &Row) -> String {
+    fn ratio(&self, row: &RankedRow) -> String {
         match row.speed {
             _ if self.is_baseline(row) => times(1.0),
             Some(speed) => times(speed),
@@ -176,7 +177,7 @@ impl Ranking {
         }
     }
 
-    fn ratio_interval(&self, row: &Row) -> String {
+    fn ratio_interval(&self, row: &RankedRow) -> String {
         match row.speed_interval {
             _ if self.is_baseline(row) => "baseline".to_owned(),
             Some([low, high]) => {
@@ -194,7 +195,7 @@ impl Ranking {
         if all.len() > MOST_LETTER_COLUMNS {
             return self.rows.iter().map(|row| or_dash(row.letters.clone())).collect();
         }
-        let in_columns = |row: &Row| -> String {
+        let in_columns = |row: &RankedRow| -> String {
             all.iter().map(|letter| if row.letters.contains(*letter) { *letter } else { ' ' }).collect()
         };
         self.rows
@@ -205,7 +206,7 @@ impl Ranking {
 
     /// The number of rows that are not folded.
     pub(crate) fn unfolded(&self) -> usize {
-        let kept = |row: &Row| row.is_singled || row.rank == Some(1);
+        let kept = |row: &RankedRow| row.is_singled || row.rank == Some(1);
         let last = self.rows.iter().rposition(kept).map_or(0, |at| at + 1);
         let shown = last.max(NEVER_FOLDED);
         if self.rows.len().saturating_sub(shown) < LEAST_FOLDED { self.rows.len() } else { shown }
@@ -221,7 +222,7 @@ impl Ranking {
     pub(crate) fn slower(&self, from: usize) -> String {
         let rows = &self.rows[from..];
         let fastest = self.rows.first().and_then(|row| self.gross(row)).map(|figure| figure.value);
-        let times_of = |row: &Row| {
+        let times_of = |row: &RankedRow| {
             let to_fastest =
                 self.gross(row).zip(fastest).map(|(own, fastest)| match self.scale.unit.is_rate() {
                     true => own.value / fastest,

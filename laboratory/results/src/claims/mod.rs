@@ -14,7 +14,7 @@
 //! | `cannot be measured here` | a figure is missing, with the reason |
 //!
 //! ```
-//! use carryline_results::claims::{Claim, Figure, Figures, Rule, Unit, Verdict};
+//! use carryline_results::claims::{Claim, ClaimVerdict, Figure, Figures, Rule, Unit};
 //! use carryline_results::sources::EVANS_2003;
 //!
 //! static CLAIM: Claim = Claim::new(
@@ -28,7 +28,7 @@
 //! figures.add("movl", Figure::sampled(Unit::Ticks, times(200.0), Some("zero 4096"), 0.01, 1));
 //! figures.add("unroll 64", Figure::sampled(Unit::Ticks, times(100.0), Some("zero 4096"), 0.01, 1));
 //! let judged = CLAIM.judge(&figures, &EVANS_2003, 1);
-//! assert_eq!(judged.verdict, Verdict::Holds);
+//! assert_eq!(judged.verdict, ClaimVerdict::Holds);
 //! ```
 
 mod crossing;
@@ -38,7 +38,7 @@ mod unit;
 
 pub use crossing::{crossing, differences};
 pub use figures::{Figure, Figures};
-pub use rule::{Rule, Verdict};
+pub use rule::{ClaimVerdict, Rule};
 pub use unit::Unit;
 
 use crate::sources::Source;
@@ -59,7 +59,7 @@ pub struct Claim {
     /// The document that makes the claim, if it is not the experiment's.
     pub source: Option<&'static Source>,
     /// The verdict if it does not hold: `fails`, or `does not hold here` if it depends on the machine.
-    pub otherwise: Verdict,
+    pub otherwise: ClaimVerdict,
 }
 
 impl Claim {
@@ -67,7 +67,7 @@ impl Claim {
     /// the published figure, and the rule that judges it.
     #[must_use]
     pub const fn new(id: &'static str, text: &'static str, published: &'static str, rule: Rule) -> Claim {
-        Claim { id, text, published, rule, source: None, otherwise: Verdict::DoesNotHoldHere }
+        Claim { id, text, published, rule, source: None, otherwise: ClaimVerdict::DoesNotHoldHere }
     }
 
     /// The same claim from a document other than the experiment's.
@@ -79,7 +79,7 @@ impl Claim {
     /// The same claim as one that does not depend on the machine, such as that a sum is right: its verdict is `fails`.
     #[must_use]
     pub const fn of_any_machine(self) -> Claim {
-        Claim { otherwise: Verdict::Fails, ..self }
+        Claim { otherwise: ClaimVerdict::Fails, ..self }
     }
 
     /// Judges the claim by the measured figures. `source` is the experiment's document; `seed` is that of the
@@ -158,7 +158,7 @@ pub struct ClaimResult {
     /// The noise floor used for the verdict.
     pub noise_floor: Option<f64>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// The rule in words.
     pub rule: String,
     /// One sentence with the figures compared, the noise floor and the verdict.

@@ -35,7 +35,7 @@ pub enum Rule {
 
 /// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// As claimed.
     #[serde(rename = "holds")]
     Holds,
@@ -56,27 +56,27 @@ pub enum Verdict {
     CannotBeMeasured,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// All verdicts, in the order of summaries.
-    pub const ALL: [Verdict; 6] = [
-        Verdict::Holds,
-        Verdict::DoesNotHoldHere,
-        Verdict::Reversed,
-        Verdict::Fails,
-        Verdict::Undecided,
-        Verdict::CannotBeMeasured,
+    pub const ALL: [ClaimVerdict; 6] = [
+        ClaimVerdict::Holds,
+        ClaimVerdict::DoesNotHoldHere,
+        ClaimVerdict::Reversed,
+        ClaimVerdict::Fails,
+        ClaimVerdict::Undecided,
+        ClaimVerdict::CannotBeMeasured,
     ];
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ClaimVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Verdict::Holds => "holds",
-            Verdict::Fails => "fails",
-            Verdict::DoesNotHoldHere => "does not hold here",
-            Verdict::Reversed => "reversed",
-            Verdict::Undecided => "undecided",
-            Verdict::CannotBeMeasured => "cannot be measured here",
+            ClaimVerdict::Holds => "holds",
+            ClaimVerdict::Fails => "fails",
+            ClaimVerdict::DoesNotHoldHere => "does not hold here",
+            ClaimVerdict::Reversed => "reversed",
+            ClaimVerdict::Undecided => "undecided",
+            ClaimVerdict::CannotBeMeasured => "cannot be measured here",
         })
     }
 }
@@ -84,7 +84,7 @@ impl fmt::Display for Verdict {
 /// A verdict with its reasons.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     pub measured: String,
     pub floor: Option<f64>,
     pub why: String,
@@ -146,7 +146,7 @@ impl Rule {
     }
 
     /// `otherwise` is the verdict where the rule does not hold.
-    pub(super) fn judge(&self, figures: &Figures, otherwise: Verdict, seed: u64) -> Judged {
+    pub(super) fn judge(&self, figures: &Figures, otherwise: ClaimVerdict, seed: u64) -> Judged {
         match self {
             Rule::Ratio { left, right, at_least, at_most } => {
                 match (figures.look(left), figures.look(right)) {
@@ -177,7 +177,7 @@ fn bounds(at_least: Option<f64>, at_most: Option<f64>) -> String {
 
 fn missing(name: &str, reason: &str) -> Judged {
     Judged {
-        verdict: Verdict::CannotBeMeasured,
+        verdict: ClaimVerdict::CannotBeMeasured,
         measured: "-".to_owned(),
         floor: None,
         why: format!("'{name}' is missing: {reason}"),
@@ -190,16 +190,16 @@ fn verdict_on(
     high: f64,
     floor: f64,
     (at_least, at_most): (Option<f64>, Option<f64>),
-    otherwise: Verdict,
-) -> Verdict {
+    otherwise: ClaimVerdict,
+) -> ClaimVerdict {
     let (low, high) = (widen_down(low, floor), widen_up(high, floor));
     let above = at_most.is_some_and(|most| low > most);
     let below = at_least.is_some_and(|least| high < least);
     let within = at_least.is_none_or(|least| low >= least) && at_most.is_none_or(|most| high <= most);
     match (above || below, within) {
         (true, _) => otherwise,
-        (false, true) => Verdict::Holds,
-        (false, false) => Verdict::Undecided,
+        (false, true) => ClaimVerdict::Holds,
+        (false, false) => ClaimVerdict::Undecided,
     }
 }
 
@@ -215,13 +215,13 @@ fn ratio(
     (left, a): (&str, &Figure),
     (right, b): (&str, &Figure),
     bounds: (Option<f64>, Option<f64>),
-    otherwise: Verdict,
+    otherwise: ClaimVerdict,
     seed: u64,
 ) -> Judged {
     let floor = a.floor().max(b.floor());
     let Some(Ratio { median, low, high }) = a.ratio_to(b, seed) else {
         return Judged {
-            verdict: Verdict::Undecided,
+            verdict: ClaimVerdict::Undecided,
             measured: format!("{} / {}", with_interval(a), with_interval(b)),
             floor: Some(floor),
             why: format!("'{right}' is not above zero ({}), so there is no ratio", with_interval(b)),
@@ -231,7 +231,7 @@ fn ratio(
     let other_side = bounds.0.is_some_and(|least| least >= 1.0) && widen_up(high, floor) < 1.0
         || bounds.1.is_some_and(|most| most <= 1.0) && widen_down(low, floor) > 1.0;
     if verdict == otherwise && other_side {
-        verdict = Verdict::Reversed;
+        verdict = ClaimVerdict::Reversed;
     }
     let (low, high) = (short(low), if high.is_finite() { short(high) } else { "any".to_owned() });
     Judged {
@@ -248,7 +248,11 @@ fn ratio(
     }
 }
 
-fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>), otherwise: Verdict) -> Judged {
+fn value(
+    (name, figure): (&str, &Figure),
+    bounds: (Option<f64>, Option<f64>),
+    otherwise: ClaimVerdict,
+) -> Judged {
     let estimate = figure.estimate();
     let verdict = verdict_on(estimate.low, estimate.high, figure.floor(), bounds, otherwise);
     Judged {
@@ -265,20 +269,21 @@ fn value((name, figure): (&str, &Figure), bounds: (Option<f64>, Option<f64>), ot
 
 /// All rules must hold. A violated rule decides before an undecided one, and that before one with a missing
 /// figure; the first rule that decides is cited.
-fn all(judged: Vec<Judged>, otherwise: Verdict) -> Judged {
+fn all(judged: Vec<Judged>, otherwise: ClaimVerdict) -> Judged {
     let any = |verdict| judged.iter().any(|one: &Judged| one.verdict == verdict);
-    let verdict = if any(otherwise) || any(Verdict::Reversed) {
-        let every = judged.iter().all(|one| one.verdict == Verdict::Reversed);
-        if every { Verdict::Reversed } else { otherwise }
-    } else if any(Verdict::Undecided) {
-        Verdict::Undecided
-    } else if any(Verdict::CannotBeMeasured) {
-        Verdict::CannotBeMeasured
+    let verdict = if any(otherwise) || any(ClaimVerdict::Reversed) {
+        let every = judged.iter().all(|one| one.verdict == ClaimVerdict::Reversed);
+        if every { ClaimVerdict::Reversed } else { otherwise }
+    } else if any(ClaimVerdict::Undecided) {
+        ClaimVerdict::Undecided
+    } else if any(ClaimVerdict::CannotBeMeasured) {
+        ClaimVerdict::CannotBeMeasured
     } else {
-        Verdict::Holds
+        ClaimVerdict::Holds
     };
-    let decides =
-        |one: &&Judged| one.verdict == verdict || (verdict == otherwise && one.verdict == Verdict::Reversed);
+    let decides = |one: &&Judged| {
+        one.verdict == verdict || (verdict == otherwise && one.verdict == ClaimVerdict::Reversed)
+    };
     let decisive = judged.iter().filter(decides).count();
     let cited = judged.iter().find(decides).map_or("", |one| one.why.as_str());
     let first = if decisive > 1 { ", the first" } else { "" };
@@ -337,25 +342,25 @@ mod tests {
         figures
     }
 
-    fn verdict(rule: Rule, figures: &Figures) -> Verdict {
-        rule.judge(figures, Verdict::DoesNotHoldHere, 1).verdict
+    fn verdict(rule: Rule, figures: &Figures) -> ClaimVerdict {
+        rule.judge(figures, ClaimVerdict::DoesNotHoldHere, 1).verdict
     }
 
     #[test]
     fn the_verdict_follows_from_ratio_and_noise_floor() {
         let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01), ("near", 100.5, 0.01)]);
         let at_least = |left, right, ratio| verdict(Rule::at_least(left, right, ratio), &figures);
-        assert_eq!(at_least("slow", "fast", 2.0), Verdict::Holds);
-        assert_eq!(at_least("slow", "fast", 4.0), Verdict::DoesNotHoldHere);
-        assert_eq!(at_least("fast", "slow", 1.0), Verdict::Reversed);
-        assert_eq!(at_least("slow", "fast", 3.0), Verdict::Undecided);
+        assert_eq!(at_least("slow", "fast", 2.0), ClaimVerdict::Holds);
+        assert_eq!(at_least("slow", "fast", 4.0), ClaimVerdict::DoesNotHoldHere);
+        assert_eq!(at_least("fast", "slow", 1.0), ClaimVerdict::Reversed);
+        assert_eq!(at_least("slow", "fast", 3.0), ClaimVerdict::Undecided);
         // A difference of half a percent is within the noise floor of one percent, however narrow the
         // intervals.
-        assert_eq!(at_least("near", "fast", 1.0), Verdict::Undecided);
-        assert_eq!(verdict(Rule::at_most("slow", "fast", 1.0), &figures), Verdict::Reversed);
-        assert_eq!(verdict(Rule::between("near", "fast", 0.9, 1.1), &figures), Verdict::Holds);
-        assert_eq!(verdict(Rule::value_at_least("slow", 200.0), &figures), Verdict::Holds);
-        assert_eq!(verdict(Rule::value_at_most("slow", 200.0), &figures), Verdict::DoesNotHoldHere);
+        assert_eq!(at_least("near", "fast", 1.0), ClaimVerdict::Undecided);
+        assert_eq!(verdict(Rule::at_most("slow", "fast", 1.0), &figures), ClaimVerdict::Reversed);
+        assert_eq!(verdict(Rule::between("near", "fast", 0.9, 1.1), &figures), ClaimVerdict::Holds);
+        assert_eq!(verdict(Rule::value_at_least("slow", 200.0), &figures), ClaimVerdict::Holds);
+        assert_eq!(verdict(Rule::value_at_most("slow", 200.0), &figures), ClaimVerdict::DoesNotHoldHere);
     }
 
     #[test]
@@ -363,8 +368,8 @@ mod tests {
         let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01)]);
         const RULE: Rule = Rule::at_least("slow", "fast", 4.0);
         for rule in [RULE, Rule::value_at_most("slow", 200.0), Rule::All(&[RULE])] {
-            let judged = rule.judge(&figures, Verdict::Fails, 1);
-            assert_eq!(judged.verdict, Verdict::Fails);
+            let judged = rule.judge(&figures, ClaimVerdict::Fails, 1);
+            assert_eq!(judged.verdict, ClaimVerdict::Fails);
             assert!(judged.why.ends_with(": fails"), "{}", judged.why);
         }
     }
@@ -373,10 +378,10 @@ mod tests {
     fn a_missing_figure_gives_a_verdict_with_the_reason() {
         let mut figures = figures(&[("slow", 300.0, 0.01)]);
         figures.missing("fast", "one CPU alone");
-        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, Verdict::DoesNotHoldHere, 1);
-        assert_eq!(judged.verdict, Verdict::CannotBeMeasured);
+        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, ClaimVerdict::DoesNotHoldHere, 1);
+        assert_eq!(judged.verdict, ClaimVerdict::CannotBeMeasured);
         assert!(judged.why.contains("one CPU alone"), "{}", judged.why);
-        let judged = Rule::value_at_most("none", 1.0).judge(&figures, Verdict::DoesNotHoldHere, 1);
+        let judged = Rule::value_at_most("none", 1.0).judge(&figures, ClaimVerdict::DoesNotHoldHere, 1);
         assert!(judged.why.contains("'none'"), "{}", judged.why);
     }
 
@@ -389,16 +394,16 @@ mod tests {
         const MISSING: Rule = Rule::value_at_least("none", 1.0);
         let figures = figures(&[("slow", 300.0, 0.01), ("fast", 100.0, 0.01)]);
         for (rules, wanted) in [
-            (&[HOLDS, HOLDS][..], Verdict::Holds),
-            (&[HOLDS, FAILS, UNDECIDED], Verdict::DoesNotHoldHere),
-            (&[HOLDS, REVERSED], Verdict::DoesNotHoldHere),
-            (&[REVERSED, REVERSED], Verdict::Reversed),
-            (&[HOLDS, UNDECIDED, MISSING], Verdict::Undecided),
-            (&[HOLDS, MISSING], Verdict::CannotBeMeasured),
+            (&[HOLDS, HOLDS][..], ClaimVerdict::Holds),
+            (&[HOLDS, FAILS, UNDECIDED], ClaimVerdict::DoesNotHoldHere),
+            (&[HOLDS, REVERSED], ClaimVerdict::DoesNotHoldHere),
+            (&[REVERSED, REVERSED], ClaimVerdict::Reversed),
+            (&[HOLDS, UNDECIDED, MISSING], ClaimVerdict::Undecided),
+            (&[HOLDS, MISSING], ClaimVerdict::CannotBeMeasured),
         ] {
             let all = all(
-                rules.iter().map(|rule| rule.judge(&figures, Verdict::DoesNotHoldHere, 1)).collect(),
-                Verdict::DoesNotHoldHere,
+                rules.iter().map(|rule| rule.judge(&figures, ClaimVerdict::DoesNotHoldHere, 1)).collect(),
+                ClaimVerdict::DoesNotHoldHere,
             );
             assert_eq!(all.verdict, wanted, "{}", all.why);
         }
@@ -407,7 +412,7 @@ mod tests {
     #[test]
     fn the_explanation_cites_both_figures_and_the_noise_floor() {
         let figures = figures(&[("slow", 300.0, 0.012), ("fast", 100.0, 0.01)]);
-        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, Verdict::DoesNotHoldHere, 1);
+        let judged = Rule::at_least("slow", "fast", 2.0).judge(&figures, ClaimVerdict::DoesNotHoldHere, 1);
         for part in ["'slow' 300 ticks", "'fast' 100 ticks", "3.00", "1.2 %", "holds"] {
             assert!(judged.why.contains(part), "no {part} in: {}", judged.why);
         }
@@ -429,6 +434,6 @@ mod tests {
         let samples: Vec<Vec<f64>> = [-0.1, 0.1, 0.2, 0.1, 0.0].map(|v| vec![v; 8]).into();
         figures.add("nothing", Figure::sampled(Unit::Ticks, samples, None, 0.01, 1));
         figures.add("some", Figure::exact(Unit::Ticks, 5.0));
-        assert_eq!(verdict(Rule::at_most("some", "nothing", 100.0), &figures), Verdict::Undecided);
+        assert_eq!(verdict(Rule::at_most("some", "nothing", 100.0), &figures), ClaimVerdict::Undecided);
     }
 }

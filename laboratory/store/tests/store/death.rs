@@ -27,9 +27,13 @@ fn killed_after(rounds: usize, delay: Duration, path: &Path) -> Vec<u8> {
 
 #[test]
 fn acknowledged_rounds_survive_kill_9() {
-    let (_folder, path) = place();
+    let (mut _folder, mut path) = place();
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(60);
     for kill in 0..60 {
+        // A new store now and then: every check reads all of it.
+        if kill % 12 == 0 {
+            (_folder, path) = place();
+        }
         // Every third at any time after its start, the others while they write.
         let (rounds, delay) = match kill % 3 {
             0 => (0, chance.next_u64() % 60_000),

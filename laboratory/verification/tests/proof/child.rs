@@ -19,7 +19,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 const MARK: &str = "outcome: ";
 
 /// The outcome of a verification.
-pub type Outcome = Result<ProofSummary, Box<Counterexample>>;
+pub type ProofResult = Result<ProofSummary, Box<Counterexample>>;
 
 /// The child's side; does nothing in the parent.
 #[test]
@@ -34,7 +34,7 @@ fn child() {
         make_scarce();
     }
     let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).expect("the verification's seed");
-    let outcome: Outcome = match prove(&subject, Depth::Full, seed, &status, 0) {
+    let outcome: ProofResult = match prove(&subject, Depth::Full, seed, &status, 0) {
         Ok((_, summary)) => Ok(summary),
         Err(Failure::Wrong(example)) => Err(example),
         Err(other) => panic!("not verified: {other}"),
@@ -57,12 +57,12 @@ fn make_scarce() {
 }
 
 /// Verifies the plug-in at full depth, with `folder` as the current folder.
-pub fn verify_in_child(spec: &PluginSpec, folder: &Path) -> Outcome {
+pub fn verify_in_child(spec: &PluginSpec, folder: &Path) -> ProofResult {
     verify_with(spec, folder, 20, false)
 }
 
 /// As `verify_in_child`, with a seed; if `scarce`, files and addresses are unavailable.
-pub fn verify_with(spec: &PluginSpec, folder: &Path, seed: u64, scarce: bool) -> Outcome {
+pub fn verify_with(spec: &PluginSpec, folder: &Path, seed: u64, scarce: bool) -> ProofResult {
     let status = StatusPage::create().expect("a status page");
     rustix::io::fcntl_setfd(status.fd(), rustix::io::FdFlags::empty()).expect("our own descriptor");
     let mut command = Command::new(std::env::current_exe().expect("this executable"));

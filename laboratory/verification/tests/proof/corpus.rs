@@ -1,6 +1,6 @@
 //! Verifies every kernel of `tests/wrong_kernels`.
 
-use crate::child::{Outcome, verify_with};
+use crate::child::{ProofResult, verify_with};
 use crate::compile;
 use carryline::internals::cpu::{Features, features};
 use carryline_verification::Kind;
@@ -91,7 +91,7 @@ fn corpus(objects: &Path) -> Vec<Kernel> {
 }
 
 /// A complaint about the verdict; `None` if it is as annotated.
-fn complaint(kernel: &Kernel, outcome: &Outcome) -> Option<String> {
+fn complaint(kernel: &Kernel, outcome: &ProofResult) -> Option<String> {
     match outcome {
         Ok(_) if kernel.kinds.is_empty() => None,
         Ok(_) => Some("was not caught".to_owned()),

@@ -3,7 +3,7 @@
 
 use super::decision::{Decision, Decisions};
 use super::error::{Fault, ParseError};
-use super::reader::{Kind, Line, Reader, Value, attempt};
+use super::reader::{Line, Reader, Value, ValueKind, attempt};
 use super::{Models, NAME_MOST_BYTES, Profile, VERSION};
 use crate::dispatch::Function;
 use crate::word::Word;
@@ -122,7 +122,7 @@ impl<'a> Entry<'a> {
     /// The text of a single-line string; `wrong` is the requirement for the error.
     const fn string(self, wrong: &'static str) -> Result<&'a str, ParseError> {
         match self.value.kind {
-            Kind::String(string) if !has_lines(string) => Ok(string),
+            ValueKind::String(string) if !has_lines(string) => Ok(string),
             _ => Err(self.wrong(Fault::Value(wrong))),
         }
     }
@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
         const NAME: &str = "name must be a quoted single-line string of 1 to 64 bytes";
         match index {
             0 => match entry.value.kind {
-                Kind::Number(version) if version == VERSION as u64 => {}
+                ValueKind::Number(version) if version == VERSION as u64 => {}
                 _ => {
                     return Err(
                         entry.wrong(Fault::Value("version must be 1, the only one this library supports"))
@@ -203,7 +203,7 @@ impl<'a> Draft<'a> {
                 }
             }
             2 => match entry.value.kind {
-                Kind::String(source) => self.profile.source = source,
+                ValueKind::String(source) => self.profile.source = source,
                 _ => return Err(entry.wrong(Fault::Value("source must be a quoted string"))),
             },
             _ => {
@@ -224,15 +224,15 @@ impl<'a> Draft<'a> {
             None => Models { vendor: [0; 12], family: 0, models: [0; 2] },
         };
         match (index, entry.value.kind) {
-            (0, Kind::String(vendor)) if vendor.len() == 12 && is_printable(vendor) => {
+            (0, ValueKind::String(vendor)) if vendor.len() == 12 && is_printable(vendor) => {
                 if let Some(vendor) = vendor.as_bytes().first_chunk() {
                     models.vendor = *vendor;
                 }
             }
             (0, _) => return Err(entry.wrong(Fault::Value(VENDOR))),
-            (1, Kind::Number(family @ ..=MOST)) => models.family = family as u32,
+            (1, ValueKind::Number(family @ ..=MOST)) => models.family = family as u32,
             (1, _) => return Err(entry.wrong(Fault::Value(FAMILY))),
-            (_, Kind::Pair(first, last @ ..=MOST)) if first <= last => {
+            (_, ValueKind::Pair(first, last @ ..=MOST)) if first <= last => {
                 models.models = [first as u32, last as u32];
             }
             _ => return Err(entry.wrong(Fault::Value(MODELS))),
@@ -244,7 +244,7 @@ impl<'a> Draft<'a> {
     const fn set_kernel(&mut self, function: Function, entry: Entry<'a>) -> Result<(), ParseError> {
         let names = kernel_names(function);
         let mut index = 0;
-        if let Kind::String(wanted) = entry.value.kind {
+        if let ValueKind::String(wanted) = entry.value.kind {
             while index < names.len() {
                 if is_same(names[index], wanted) {
                     self.profile.kernels[function as usize] = Some(names[index]);
@@ -260,10 +260,12 @@ impl<'a> Draft<'a> {
         let bounds = decision.bounds();
         let bytes = match (entry.value.kind, decision.word()) {
             // The bounds are of type usize, so the number fits.
-            (Kind::Number(bytes), _) if *bounds.start() as u64 <= bytes && bytes <= *bounds.end() as u64 => {
+            (ValueKind::Number(bytes), _)
+                if *bounds.start() as u64 <= bytes && bytes <= *bounds.end() as u64 =>
+            {
                 bytes as usize
             }
-            (Kind::String(string), Some((word, of_word))) if is_same(string, word) => of_word,
+            (ValueKind::String(string), Some((word, of_word))) if is_same(string, word) => of_word,
             _ => return Err(entry.wrong(Fault::Decision(decision))),
         };
         if let Some(decisions) = self.profile.decisions.with(decision, bytes) {

@@ -19,11 +19,11 @@ pub(super) enum Line<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
     pub(super) text: &'a str,
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: ValueKind<'a>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Kind<'a> {
+pub(super) enum ValueKind<'a> {
     /// A number; [`u64::MAX`] stands for itself and all larger numbers.
     Number(u64),
     /// A string, without its quotation marks.
@@ -168,9 +168,9 @@ impl<'a> Reader<'a> {
     const fn value(&mut self) -> Result<Value<'a>, ParseError> {
         let before = self.rest;
         let kind = match self.peek() {
-            b'"' => Kind::String(attempt!(self.string())),
+            b'"' => ValueKind::String(attempt!(self.string())),
             b'[' => attempt!(self.pair()),
-            b'0'..=b'9' => Kind::Number(attempt!(self.number())),
+            b'0'..=b'9' => ValueKind::Number(attempt!(self.number())),
             _ => return Err(self.expected("a number, a quoted string or [first, last]")),
         };
         Ok(Value { text: before.split_at(before.len() - self.rest.len()).0, kind })
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    const fn pair(&mut self) -> Result<Kind<'a>, ParseError> {
+    const fn pair(&mut self) -> Result<ValueKind<'a>, ParseError> {
         self.take(1);
         self.skip_blanks();
         let first = attempt!(self.number());
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
         let last = attempt!(self.number());
         self.skip_blanks();
         attempt!(self.expect(b']', "']'"));
-        Ok(Kind::Pair(first, last))
+        Ok(ValueKind::Pair(first, last))
     }
 
     /// The contents of `"..."`, or of `"""..."""`, which may span lines.

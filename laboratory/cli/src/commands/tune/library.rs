@@ -12,7 +12,7 @@ use carryline::internals::tuning::{
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_tune::arms::Lab;
-use carryline_tune::confirm::Verdict;
+use carryline_tune::confirm::ChangeVerdict;
 use carryline_tune::output::{confirmation, decisions};
 use carryline_tune::settings::{Settings, VARIABLE};
 use carryline_tune::{Tuned, check, tune};
@@ -103,7 +103,7 @@ fn status_of(tuned: &Tuned, is_check: bool) -> u8 {
         () if tuned.wrong().next().is_some() => status::WRONG,
         () if tuned.unverified().next().is_some() => status::FAILED,
         () if tuned.is_undecided() => status::UNDECIDED,
-        () if is_check && tuned.judged.iter().any(|judged| judged.verdict == Verdict::Slower) => {
+        () if is_check && tuned.judged.iter().any(|judged| judged.verdict == ChangeVerdict::Slower) => {
             status::UNDECIDED
         }
         () => 0,
@@ -171,7 +171,7 @@ fn file(tuned: &Tuned, here: &Here, seed: u64) -> String {
     let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let mut source =
         format!("carryline tune on {}, {}.", plain(&here.environment.system.kernel), &date[..10]);
-    for judged in tuned.judged.iter().filter(|judged| judged.verdict == Verdict::Faster) {
+    for judged in tuned.judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Faster) {
         if let Some(gain) = judged.gain {
             source.push_str(&format!(
                 "\n{}: {} instead of {}, {:.2} times as fast [{:.2}, {:.2}] over {} cells.",

@@ -5,7 +5,7 @@ use carryline_report::text::wrap;
 use carryline_report::units::byte_size_rough;
 use carryline_statistics::{Order, Ratio, compare};
 use carryline_tune::change::Entry;
-use carryline_tune::confirm::{Confirmed, Judged, Verdict};
+use carryline_tune::confirm::{ChangeVerdict, Confirmed, Judged};
 use carryline_tune::{Tuned, c_library};
 use carryline_variants::Family;
 
@@ -33,11 +33,11 @@ fn table(lines: &[Line<'_>], is_check: bool) -> Table {
         };
         let (median, interval) = judged.gain.map_or(("-".to_owned(), String::new()), |gain| speed(&gain));
         let (word, emphasis) = match judged.verdict {
-            Verdict::Faster => (if is_check { "faster" } else { "kept" }, Emphasis::Strong),
-            Verdict::Same => ("no difference", Emphasis::None),
-            Verdict::Mixed => ("slower somewhere", Emphasis::None),
-            Verdict::Slower => ("slower", Emphasis::None),
-            Verdict::Unknown => ("could not be measured", Emphasis::Bad),
+            ChangeVerdict::Faster => (if is_check { "faster" } else { "kept" }, Emphasis::Strong),
+            ChangeVerdict::Same => ("no difference", Emphasis::None),
+            ChangeVerdict::Mixed => ("slower somewhere", Emphasis::None),
+            ChangeVerdict::Slower => ("slower", Emphasis::None),
+            ChangeVerdict::Unknown => ("could not be measured", Emphasis::Bad),
         };
         let cells = vec![
             name.clone(),
@@ -118,8 +118,9 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         ));
     }
     if is_check {
-        let count = |verdict: Verdict| tuned.judged.iter().filter(|judged| judged.verdict == verdict).count();
-        match (count(Verdict::Slower), count(Verdict::Mixed)) {
+        let count =
+            |verdict: ChangeVerdict| tuned.judged.iter().filter(|judged| judged.verdict == verdict).count();
+        match (count(ChangeVerdict::Slower), count(ChangeVerdict::Mixed)) {
             (0, 0) => say("The profile holds here: none of its decisions is slower than without it."),
             (0, mixed) => say(&format!(
                 "The profile holds here: none of its decisions costs time on average, but {mixed} cost \
@@ -149,8 +150,8 @@ fn confirmed(judged: &[Judged]) -> String {
 /// The worst cells of changes that are faster on average but slower in some cells.
 fn costs(judged: &[Judged]) -> Vec<String> {
     let is_slower = |judged: &&Judged| {
-        let kept = judged.verdict == Verdict::Faster;
-        judged.verdict == Verdict::Mixed
+        let kept = judged.verdict == ChangeVerdict::Faster;
+        judged.verdict == ChangeVerdict::Mixed
             || kept && judged.cells.iter().any(|cell| compare(&cell.ratio, LEAST_COST) == Order::Slower)
     };
     let mixed = judged.iter().filter(is_slower);
@@ -208,9 +209,10 @@ pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: boo
     match line {
         Some(line) => {
             for family in [Family::Copy, Family::Zero] {
-                let cells = tuned.judged.iter().filter(|judged| judged.verdict == Verdict::Faster).flat_map(
-                    |judged| judged.cells.iter().filter(|cell| cell.situation.starts_with(family.name())),
-                );
+                let cells =
+                    tuned.judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Faster).flat_map(
+                        |judged| judged.cells.iter().filter(|cell| cell.situation.starts_with(family.name())),
+                    );
                 let best = cells.min_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
                 if let Some(best) = best {
                     let (median, interval) = speed(&best.ratio);

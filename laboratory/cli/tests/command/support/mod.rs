@@ -8,15 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// With this variable, a debug build verifies as thoroughly as every worker does before it times anything, and no more.
-const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
-
-/// Sets it for a command whose verification is not what is tested.
-pub fn shorten_verification(command: &mut Command, subcommand: Option<&str>) {
-    match subcommand {
-        Some("verify" | "audit") => command.env_remove(SHORT_VERIFICATION),
-        _ => command.env(SHORT_VERIFICATION, "1"),
-    };
-}
+pub const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
 
 /// A fresh folder, gone when the test ends, with a store of its own.
 pub struct Place {
@@ -62,9 +54,12 @@ impl Place {
             .env_remove("CARRYLINE_FORCE")
             .env_remove("CARRYLINE_TUNING")
             .stdin(Stdio::null());
-        if !self.verifies_in_full {
-            shorten_verification(&mut command, arguments.first().copied());
-        }
+        // Set where verification is not what is tested.
+        let verifies = matches!(arguments.first(), Some(&"verify" | &"audit"));
+        match self.verifies_in_full || verifies {
+            true => command.env_remove(SHORT_VERIFICATION),
+            false => command.env(SHORT_VERIFICATION, "1"),
+        };
         command
     }
 
@@ -146,7 +141,7 @@ pub fn texts(output: &Output) -> (String, String) {
 }
 
 /// Options that keep a measurement short: what it finds does not matter here.
-pub const SHORT: [&str; 4] = ["--budget", "1s", "--replicates", "2"];
+pub const SHORT: [&str; 4] = ["--budget", "400ms", "--replicates", "2"];
 
 /// Arguments with [`SHORT`] behind them.
 pub fn short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {

@@ -1,6 +1,5 @@
 //! Shared by the tests: the interposer as installed, a temporary folder, C programs, and runs with and
 //! without it.
-#![allow(dead_code, reason = "each test file uses only a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

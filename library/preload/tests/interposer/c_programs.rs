@@ -1,15 +1,12 @@
 //! Tests the interposer with C programs that check every function.
-#![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::{Place, SETTINGS, interposed, interposer, plain, run, succeeds, texts};
 use carryline::internals::tuning::{Models, Profile, built_in};
 use carryline_served::{Function, Served, Snapshot};
 use carryline_variants::{Family, of};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
-use support::{Place, SETTINGS, interposed, interposer, plain, run, succeeds, texts};
 
 #[test]
 fn every_function_is_right_with_every_setting() {
@@ -86,7 +83,7 @@ fn another_preloaded_library_may_define_memcpy() {
     let program = place.compile("interrupted.c", "interrupted", &["-ldl", "-Wl,-z,now"]);
     let plugin = place.compile("plugin.c", "plugin.so", &["-shared", "-fPIC"]);
     let rival = place.compile("plugin.c", "rival.so", &["-shared", "-fPIC", "-DRIVAL"]);
-    let ours = support::interposer();
+    let ours = crate::support::interposer();
     for (first, second) in [(ours, rival.as_path()), (rival.as_path(), ours)] {
         for families in ["zero,copy", "zero", "copy"] {
             let mut command = plain(&program, &[plugin.to_str().expect("a name of ours")]);

@@ -1,13 +1,10 @@
 //! Runs installed programs with and without the interposer and compares output and exit status.
 //!
 //! Programs that are not installed are skipped with a remark on standard error.
-#![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::{Place, SETTINGS, find, interposed, plain, run, texts};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Place, SETTINGS, find, interposed, plain, run, texts};
 
 /// Runs a program in `folder` without the interposer, and with it under every setting; all must agree.
 fn agrees(program: &Path, arguments: &[&str], folder: &Path) {

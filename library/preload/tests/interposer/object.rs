@@ -1,8 +1,5 @@
 //! Tests the built library: it exports the promised names and no others, and its functions make no calls to
 //! other libraries.
-#![cfg(target_os = "linux")]
-
-mod support;
 
 #[cfg(target_arch = "x86_64")]
 use std::collections::BTreeMap;
@@ -29,8 +26,9 @@ const NAMES: [&str; 14] = [
 
 /// The output of a tool on the interposer; `None` with a remark if the tool is not installed.
 fn output_of(tool: &str, arguments: &[&str]) -> Option<String> {
-    support::find(tool)?;
-    let output = Command::new(tool).args(arguments).arg(support::interposer()).output().expect("it is there");
+    crate::support::find(tool)?;
+    let output =
+        Command::new(tool).args(arguments).arg(crate::support::interposer()).output().expect("it is there");
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -161,5 +159,23 @@ fn functions_call_other_libraries_only_to_end_the_process() {
         assert!(code.imported.is_empty(), "{name} reaches {:?}", code.imported);
         let recursion = code.direct.iter().any(|target| NAMES.contains(&target.as_str()));
         assert!(!recursion, "{name} reaches {:?}", code.direct);
+    }
+}
+
+mod deep {
+    use std::process::Command;
+
+    /// `carryline real` finds it beside the command. Not optimised, its `memcpy` would call `memcpy`.
+    #[test]
+    #[ignore = "deep: builds the interposer as cargo build does"]
+    fn a_development_build_serves_programs() {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--locked"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().is_ok_and(|status| status.success()), "cargo builds it");
+        let this = std::env::current_exe().expect("this program");
+        let file = this.ancestors().nth(2).expect("the folder above deps").join("libcarryline_preload.so");
+        assert!(file.is_file(), "{}", file.display());
+        let status = Command::new("true").env("LD_PRELOAD", &file).status().expect("true starts");
+        assert!(status.success(), "{status}");
     }
 }
