@@ -90,7 +90,7 @@ pub(super) unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32)
     unsafe {
         match len {
             ..=256 => up_to_256(data, len, seed),
-            ..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
+            257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
             _ => {
                 begin_on_a_line();
                 blocks(data, len, seed)
