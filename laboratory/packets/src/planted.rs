@@ -337,7 +337,7 @@ pub fn encapsulated() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A correct packet in a record of each link type that [`frame`] does not support.
+/// A correct packet in a record of each link type that `build::framed` does not support.
 #[must_use]
 pub fn on_other_links() -> Vec<(&'static str, u32, Vec<u8>)> {
     let packet = right4(6, 60);
