@@ -2,7 +2,7 @@
 
 use crate::reference;
 use crate::wire::{Data, Reply, Request, Rule};
-use carryline_verification::Kind;
+use carryline_verification::FaultKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub enum Class {
     /// It sent a line that is not an answer.
     Garbage,
     /// Verification in memory found a fault: in bytes, registers or other threads.
-    Memory(Kind),
+    Memory(FaultKind),
 }
 
 impl Class {

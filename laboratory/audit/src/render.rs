@@ -2,7 +2,7 @@
 
 use crate::examine::{LONGEST_AS_DIGITS, LONGEST_REPEATED};
 use crate::report::{Audit, Fault, FileCounts, Implementation, Status, grouped};
-use carryline_report::table::{Emphasis, Kind, Style, Table};
+use carryline_report::table::{ColumnKind, Emphasis, Style, Table};
 use carryline_report::text::safe;
 use carryline_report::units::byte_size;
 use std::fmt::Write as _;
@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn to_text(audit: &Audit, style: Style) -> String {
     let mut table = Table::new([
-        ("implementation", Kind::Name),
-        ("version", Kind::Name),
-        ("verdict", Kind::Name),
-        ("vectors", Kind::Number),
-        ("failed", Kind::Number),
-        ("skipped", Kind::Number),
-        ("questions", Kind::Number),
-        ("calls", Kind::Number),
-        ("faults", Kind::Text),
+        ("implementation", ColumnKind::Name),
+        ("version", ColumnKind::Name),
+        ("verdict", ColumnKind::Name),
+        ("vectors", ColumnKind::Number),
+        ("failed", ColumnKind::Number),
+        ("skipped", ColumnKind::Number),
+        ("questions", ColumnKind::Number),
+        ("calls", ColumnKind::Number),
+        ("faults", ColumnKind::Text),
     ]);
     for one in &audit.implementations {
         let emphasis = match one.status {
@@ -32,8 +32,9 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
     let mut out = table.render(style);
     if audit.implementations.iter().any(|one| one.vectors.skipped > 0) {
         let columns = file_columns(audit).into_iter().enumerate();
-        let mut files =
-            Table::new(columns.map(|(at, head)| (head, if at == 0 { Kind::Name } else { Kind::Number })));
+        let mut files = Table::new(
+            columns.map(|(at, head)| (head, if at == 0 { ColumnKind::Name } else { ColumnKind::Number })),
+        );
         for one in asked(audit) {
             files.push(file_cells(one), Emphasis::None);
         }

@@ -17,7 +17,7 @@ use carryline_variants::Family;
 use carryline_verification::forms::Form;
 use carryline_verification::plugin::PluginSpec;
 use carryline_verification::subject::SubjectId;
-use carryline_verification::{Counterexample, Kind};
+use carryline_verification::{Counterexample, FaultKind};
 use rayon::prelude::*;
 use std::path::Path;
 use std::time::Duration;
@@ -220,12 +220,12 @@ impl Setting<'_> {
 /// Adds a counterexample, unless the requests have already found the same fault.
 fn add(row: &mut Implementation, found: &Counterexample) {
     let class = match found.kind {
-        Kind::Crashed | Kind::Exited => Class::Crash,
-        Kind::TimedOut => Class::TimedOut,
+        FaultKind::Crashed | FaultKind::Exited => Class::Crash,
+        FaultKind::TimedOut => Class::TimedOut,
         kind => Class::Memory(kind),
     };
     // The requests have already found and reduced a wrong sum, or a panic in its computation.
-    let is_sum = matches!(found.kind, Kind::WrongResult | Kind::Crashed | Kind::Exited);
+    let is_sum = matches!(found.kind, FaultKind::WrongResult | FaultKind::Crashed | FaultKind::Exited);
     let known = row.faults.iter().any(|fault| fault.class != Class::LongInput.word());
     if is_sum && row.questions > 0 && known {
         return;

@@ -13,7 +13,7 @@ use carryline_variants::c_library::Thresholds;
 use carryline_variants::{Family, Variant};
 use carryline_verification::status::Now;
 use carryline_verification::subject::SubjectId;
-use carryline_verification::{self as verify, Counterexample, Depth, Ending, Kind, ProofSummary};
+use carryline_verification::{self as verify, Counterexample, Depth, Ending, FaultKind, ProofSummary};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -238,8 +238,8 @@ pub fn lacking(variant: &Variant) -> Option<String> {
 /// The verdict for a counterexample.
 pub fn failed(counterexample: Box<Counterexample>) -> ProofVerdict {
     match counterexample.kind {
-        Kind::Crashed | Kind::Exited => ProofVerdict::Crashed(counterexample),
-        Kind::TimedOut => ProofVerdict::TimedOut(counterexample),
+        FaultKind::Crashed | FaultKind::Exited => ProofVerdict::Crashed(counterexample),
+        FaultKind::TimedOut => ProofVerdict::TimedOut(counterexample),
         _ => ProofVerdict::Wrong(counterexample),
     }
 }

@@ -1,6 +1,6 @@
 //! The text of `carryline compare`: what became slower or faster, and how reliable that is.
 
-use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{number_with, percent_fine, times};
 use carryline_results::comparison::{ComparedCell, Comparison, Noise, Pairing, RATE, SAME_WITHIN, Verdict};
@@ -158,12 +158,12 @@ impl Shown<'_> {
 
 fn table(cells: &[&ComparedCell]) -> Table {
     let mut table = Table::new([
-        ("", Kind::Name),
-        ("situation", Kind::Text),
-        ("variant", Kind::Name),
-        ("as fast\nas before", Kind::Number),
-        ("95 %\ninterval", Kind::Name),
-        ("floor", Kind::Number),
+        ("", ColumnKind::Name),
+        ("situation", ColumnKind::Text),
+        ("variant", ColumnKind::Name),
+        ("as fast\nas before", ColumnKind::Number),
+        ("95 %\ninterval", ColumnKind::Name),
+        ("floor", ColumnKind::Number),
     ]);
     for cell in cells {
         let (median, interval) = match (&cell.ratio, &cell.detail) {

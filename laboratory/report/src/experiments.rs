@@ -1,6 +1,6 @@
 //! The experiments of the source documents as text: tables, and each claim with its verdict.
 
-use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{byte_size, number, number_with};
 use carryline_results::claims::{ClaimResult, ClaimVerdict, Datum, ExperimentResult, TableResult, Unit};
@@ -49,12 +49,12 @@ pub fn claims_text(experiments: &[ExperimentResult], style: Style) -> String {
         return String::new();
     }
     let mut table = Table::new([
-        ("", Kind::Number),
-        ("source", Kind::Text),
-        ("claim", Kind::Text),
-        ("published", Kind::Text),
-        ("here", Kind::Text),
-        ("verdict", Kind::Text),
+        ("", ColumnKind::Number),
+        ("source", ColumnKind::Text),
+        ("claim", ColumnKind::Text),
+        ("published", ColumnKind::Text),
+        ("here", ColumnKind::Text),
+        ("verdict", ColumnKind::Text),
     ]);
     let mut sentences = String::new();
     for (number, claim) in (1..).zip(&claims) {
@@ -126,9 +126,9 @@ fn table_text(result: &TableResult, style: Style) -> String {
     let kind = |index: usize| {
         let has_text = result.rows.iter().any(|row| matches!(row.get(index), Some(Datum::Text(_))));
         match (index, has_text) {
-            (_, false) => Kind::Number,
-            (0, true) => Kind::Name,
-            (_, true) => Kind::Text,
+            (_, false) => ColumnKind::Number,
+            (0, true) => ColumnKind::Name,
+            (_, true) => ColumnKind::Text,
         }
     };
     let columns = result.columns.iter().enumerate().map(|(index, column)| {

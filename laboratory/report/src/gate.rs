@@ -1,6 +1,6 @@
 //! The output of `carryline gate`, as text and as annotations of GitHub workflows.
 
-use crate::table::{Emphasis, Kind, Style, Table};
+use crate::table::{ColumnKind, Emphasis, Style, Table};
 use crate::text::safe;
 use crate::units::{number_with, percent_fine};
 use carryline_results::comparison::Verdict;
@@ -34,11 +34,11 @@ impl GateLine {
 #[must_use]
 pub fn to_text(lines: &[GateLine], full: bool, style: Style) -> String {
     let mut table = Table::new([
-        ("", Kind::Name),
-        ("situation", Kind::Text),
-        ("variant", Kind::Name),
-        ("time", Kind::Number),
-        ("bounds", Kind::Name),
+        ("", ColumnKind::Name),
+        ("situation", ColumnKind::Text),
+        ("variant", ColumnKind::Name),
+        ("time", ColumnKind::Number),
+        ("bounds", ColumnKind::Name),
     ]);
     let mut any = false;
     for verdict in [Verdict::Slower, Verdict::Unknown, Verdict::Same, Verdict::Faster] {

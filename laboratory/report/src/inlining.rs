@@ -1,7 +1,7 @@
 //! The output of `carryline inlining`: the constant sizes at which compilers inline copies and fills, and the
 //! cost of a hard-coded limit.
 
-use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use serde::{Deserialize, Serialize};
 
@@ -165,14 +165,14 @@ impl Inlining {
         let title = format!("A hard-coded limit of {limit}: larger sizes become a call");
         let mut out = format!("{}\n", bold(&title, style));
         let mut table = Table::new([
-            ("compiler", Kind::Name),
-            ("flags", Kind::Name),
-            ("function", Kind::Name),
-            ("in place\nabove it", Kind::Text),
-            ("slower\nby it", Kind::Text),
-            ("faster\nby it", Kind::Text),
-            ("no\ndifference", Kind::Text),
-            ("a call\nwithin it", Kind::Text),
+            ("compiler", ColumnKind::Name),
+            ("flags", ColumnKind::Name),
+            ("function", ColumnKind::Name),
+            ("in place\nabove it", ColumnKind::Text),
+            ("slower\nby it", ColumnKind::Text),
+            ("faster\nby it", ColumnKind::Text),
+            ("no\ndifference", ColumnKind::Text),
+            ("a call\nwithin it", ColumnKind::Text),
         ]);
         for row in &self.limits {
             let sizes = |ranges: &[SizeRange], verdict: &str| match most_different(&row.sizes, verdict) {
@@ -216,12 +216,12 @@ fn most_different<'a>(sizes: &'a [LimitSize], verdict: &str) -> Option<&'a Limit
 /// The table of a compiler; functions with the same outcome share a row.
 fn compiler_table(rows: &[InliningRow], style: Style) -> String {
     let mut table = Table::new([
-        ("flags", Kind::Name),
-        ("function", Kind::Text),
-        ("largest\nin place", Kind::Number),
-        ("gaps below it", Kind::Text),
-        ("rep movs/stos", Kind::Text),
-        ("call", Kind::Text),
+        ("flags", ColumnKind::Name),
+        ("function", ColumnKind::Text),
+        ("largest\nin place", ColumnKind::Number),
+        ("gaps below it", ColumnKind::Text),
+        ("rep movs/stos", ColumnKind::Text),
+        ("call", ColumnKind::Text),
     ]);
     let mut done: Vec<usize> = Vec::new();
     let mut missing: Vec<(&str, &str, Vec<&str>)> = Vec::new();

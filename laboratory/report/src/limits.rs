@@ -1,6 +1,6 @@
 //! The machine's bandwidth limits, to which shares of the limit refer.
 
-use crate::table::{Emphasis, Kind, Style, Table};
+use crate::table::{ColumnKind, Emphasis, Style, Table};
 use crate::text::{safe, wrap};
 use crate::units::{Factors, Unit, align_points, byte_size_rough, number_or_dash};
 use carryline_results::RunResult;
@@ -57,7 +57,13 @@ impl Limits {
         if self.rows.is_empty() {
             return String::new();
         }
-        let kinds = [Kind::Name, Kind::Number, Kind::Number, Kind::Number, Kind::Number];
+        let kinds = [
+            ColumnKind::Name,
+            ColumnKind::Number,
+            ColumnKind::Number,
+            ColumnKind::Number,
+            ColumnKind::Number,
+        ];
         let mut table = Table::new(HEADERS.into_iter().zip(kinds));
         for row in &self.rows {
             table.push(row.to_vec(), Emphasis::None);

@@ -5,7 +5,7 @@ mod tried;
 
 pub use tried::{Coverage, NotTried, Tried};
 
-use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use carryline_results::content_hash::SHOWN_DIGITS;
 use carryline_variants::Family;
@@ -163,11 +163,11 @@ impl VariantList {
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut table = Table::new([
-            ("variant", Kind::Name),
-            ("family", Kind::Name),
-            ("runs\nhere", Kind::Name),
-            ("needs", Kind::Text),
-            ("provenance", Kind::Text),
+            ("variant", ColumnKind::Name),
+            ("family", ColumnKind::Name),
+            ("runs\nhere", ColumnKind::Name),
+            ("needs", ColumnKind::Text),
+            ("provenance", ColumnKind::Text),
         ]);
         for line in &self.variants {
             let reason = line.known_bad_reason.as_deref().unwrap_or("no reason given");
@@ -195,10 +195,10 @@ impl ProofList {
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut table = Table::new([
-            ("variant", Kind::Name),
-            ("family", Kind::Name),
-            ("verdict", Kind::Name),
-            ("detail", Kind::Text),
+            ("variant", ColumnKind::Name),
+            ("family", ColumnKind::Name),
+            ("verdict", ColumnKind::Name),
+            ("detail", ColumnKind::Text),
         ]);
         for line in &self.results {
             let emphasis = if line.good { Emphasis::None } else { Emphasis::Bad };
@@ -237,14 +237,14 @@ impl RunList {
             return "no run is stored\n".to_owned();
         }
         let mut table = Table::new([
-            ("run", Kind::Number),
-            ("hash", Kind::Name),
-            ("started", Kind::Name),
-            ("status", Kind::Name),
-            ("situations", Kind::Number),
-            ("cells", Kind::Number),
-            ("rounds", Kind::Number),
-            ("command", Kind::Text),
+            ("run", ColumnKind::Number),
+            ("hash", ColumnKind::Name),
+            ("started", ColumnKind::Name),
+            ("status", ColumnKind::Name),
+            ("situations", ColumnKind::Number),
+            ("cells", ColumnKind::Number),
+            ("rounds", ColumnKind::Number),
+            ("command", ColumnKind::Text),
         ]);
         for run in &self.runs {
             let emphasis = if run.status == "complete" { Emphasis::None } else { Emphasis::Faint };
@@ -272,7 +272,7 @@ impl Machine {
     /// The machine as a table, followed by what cannot be measured here and what is assumed.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
-        let mut table = Table::new([("machine", Kind::Name), ("", Kind::Text)]);
+        let mut table = Table::new([("machine", ColumnKind::Name), ("", ColumnKind::Text)]);
         for (key, value) in machine::rows(&self.environment) {
             table.push(vec![key, value], Emphasis::None);
         }

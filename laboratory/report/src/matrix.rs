@@ -7,7 +7,7 @@ use crate::figure::{Scale, WITHIN_NULL, fastest_first};
 use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
-use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{Unit, align_points};
 use carryline_conditions::{Condition, Dependence};
@@ -167,8 +167,8 @@ impl Matrix {
     }
 
     fn across(&self) -> Table {
-        let headers = self.columns.iter().map(|words| (self.column_header(words), Kind::Number));
-        let mut table = Table::new(std::iter::once(("variant".to_owned(), Kind::Name)).chain(headers));
+        let headers = self.columns.iter().map(|words| (self.column_header(words), ColumnKind::Number));
+        let mut table = Table::new(std::iter::once(("variant".to_owned(), ColumnKind::Name)).chain(headers));
         let columns = (0..self.columns.len()).map(|at| {
             let entries = self.entries.iter().map(|row| row[at].as_ref());
             let texts = entries.clone().map(|e| e.map_or_else(String::new, |e| e.text.clone())).collect();
@@ -186,10 +186,10 @@ impl Matrix {
 
     fn down(&self) -> Table {
         let mut table = Table::new([
-            ("variant", Kind::Name),
-            ("condition", Kind::Text),
-            ("figure", Kind::Number),
-            ("95 % interval", Kind::Name),
+            ("variant", ColumnKind::Name),
+            ("condition", ColumnKind::Text),
+            ("figure", ColumnKind::Number),
+            ("95 % interval", ColumnKind::Name),
         ]);
         for (at, words) in self.columns.iter().enumerate() {
             let rows = self.variants.iter().zip(&self.entries);

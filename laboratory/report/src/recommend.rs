@@ -11,7 +11,7 @@ use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
 use crate::roles::Roles;
-use crate::table::{Emphasis, Kind, Style, Table, bold};
+use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{enumerate, safe, wrap};
 use crate::units::{byte_phrase, byte_size, percent_fine, times};
 use carryline_conditions::{Beside, Dependence, Then};
@@ -294,7 +294,7 @@ impl FamilyAdvice {
 
     /// The choices as a table, without the baselines if they do not fit.
     fn table(&self, choices: &[Choice], style: Style) -> String {
-        let kinds = [Kind::Name, Kind::Text, Kind::Number, Kind::Name];
+        let kinds = [ColumnKind::Name, ColumnKind::Text, ColumnKind::Number, ColumnKind::Name];
         let of = |columns: usize| {
             let mut table = Table::new(self.headers("\n").into_iter().zip(kinds).take(columns));
             for choice in choices {

@@ -21,7 +21,7 @@ pub struct Style {
 
 /// The kind of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Right-aligned, never broken.
     Number,
     /// Left-aligned, never broken.
@@ -76,7 +76,7 @@ fn paint(text: &str, start: &str, style: Style) -> String {
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    columns: Vec<(String, Kind)>,
+    columns: Vec<(String, ColumnKind)>,
     rows: Vec<(Vec<String>, Emphasis)>,
 }
 
@@ -84,7 +84,7 @@ impl Table {
     /// A table without rows. A header may have several lines. The first column is never broken, whatever its
     /// kind.
     #[must_use]
-    pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Kind)>) -> Table {
+    pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, ColumnKind)>) -> Table {
         Table {
             columns: columns.into_iter().map(|(header, kind)| (header.into(), kind)).collect(),
             rows: vec![],
@@ -159,10 +159,10 @@ impl Table {
         for (index, (_, kind)) in self.columns.iter().enumerate() {
             let Some(column) = table.column_mut(index) else { continue };
             column.set_padding(if index == last { (0, 0) } else { (0, 1) });
-            if *kind == Kind::Number {
+            if *kind == ColumnKind::Number {
                 column.set_cell_alignment(CellAlignment::Right);
             }
-            if *kind == Kind::Text && index > 0 {
+            if *kind == ColumnKind::Text && index > 0 {
                 column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(16)));
             } else {
                 column.set_constraint(ColumnConstraint::ContentWidth);
@@ -184,8 +184,11 @@ mod tests {
     use super::*;
 
     fn sample() -> Table {
-        let mut table =
-            Table::new([("variant", Kind::Name), ("net\nticks", Kind::Number), ("note", Kind::Text)]);
+        let mut table = Table::new([
+            ("variant", ColumnKind::Name),
+            ("net\nticks", ColumnKind::Number),
+            ("note", ColumnKind::Text),
+        ]);
         let note = "a note that is long enough to need several lines in a narrow place";
         table.push(vec!["avx2".into(), "4.06".into(), note.into()], Emphasis::Strong);
         table.push(vec!["evil\u{1b}[2J".into(), "335   ".into(), "short".into()], Emphasis::Bad);
@@ -234,6 +237,6 @@ mod tests {
 
     #[test]
     fn an_empty_table_renders_as_nothing() {
-        assert_eq!(Table::new([("a", Kind::Name)]).render(Style::default()), "");
+        assert_eq!(Table::new([("a", ColumnKind::Name)]).render(Style::default()), "");
     }
 }

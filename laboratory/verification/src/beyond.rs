@@ -10,7 +10,7 @@
 
 use super::call::{Call, CallError, Caller};
 use super::checker::{Mismatch, mismatch_of_error};
-use super::counterexample::Kind;
+use super::counterexample::FaultKind;
 use super::ground::{Stop, caught_around};
 use super::memory::Region;
 use super::note::Stage;
@@ -89,7 +89,7 @@ impl Verification<'_> {
                         _ if may_be_locked => break None,
                         _ => {}
                     }
-                    let mismatch = Mismatch::new(Kind::TimedOut, "a return", "no return in time");
+                    let mismatch = Mismatch::new(FaultKind::TimedOut, "a return", "no return in time");
                     return Err(caught_around(mismatch, call, note));
                 }
                 Err(RecvTimeoutError::Disconnected) => break None,
@@ -112,7 +112,7 @@ impl Verification<'_> {
             Err(error) => mismatch_of_error(error, &call, self.family),
             Ok(_) => Mismatch {
                 about: "returned without touching most of its buffer: the length was truncated".to_owned(),
-                ..Mismatch::new(Kind::TruncatedLength, "all bytes", "some bytes")
+                ..Mismatch::new(FaultKind::TruncatedLength, "all bytes", "some bytes")
             },
         };
         Err(caught_around(mismatch, call, note))

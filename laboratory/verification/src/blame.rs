@@ -8,7 +8,7 @@
 
 use super::checker::{Mismatch, Trial};
 use super::companion::Companion;
-use super::counterexample::Kind;
+use super::counterexample::FaultKind;
 use super::ground::{Caught, Stop};
 use super::memory::Region;
 use super::signals::Saved;
@@ -45,7 +45,9 @@ impl Verification<'_> {
         companion.verdict().map_err(|mismatch| caught(mismatch, false))?;
         let mismatch = match outcome {
             Ok(steps) => return Ok(steps),
-            Err(mismatch) if mismatch.kind == Kind::NeighbourRace => return Err(caught(mismatch, false)),
+            Err(mismatch) if mismatch.kind == FaultKind::NeighbourRace => {
+                return Err(caught(mismatch, false));
+            }
             Err(mismatch) => mismatch,
         };
         let blame = |kind, who: &str| {
@@ -56,7 +58,7 @@ impl Verification<'_> {
         let alone = StopPlan { meet_every: 0, ..plan };
         if met && again(self, alone, true)?.is_ok() {
             let who = "the outcome changes if another thread makes a call in the middle of this one";
-            return blame(Kind::Threads, who);
+            return blame(FaultKind::Threads, who);
         }
         let quietly = {
             let _elsewhere = Saved::install(libc::SIGTRAP, on_step, libc::SA_ONSTACK);
@@ -64,7 +66,7 @@ impl Verification<'_> {
         };
         if quietly.is_ok() {
             let who = "the outcome changes if a signal arrives in the middle of the call (data below the red zone?)";
-            return blame(Kind::Signals, who);
+            return blame(FaultKind::Signals, who);
         }
         match again(self, StopPlan { first: 0, quiet: true, ..alone }, false)? {
             Err(plain) => Err(caught(plain, true)),
@@ -80,6 +82,12 @@ impl Verification<'_> {
 }
 
 /// Whether the bytes or the sum are wrong, rather than the state around the call.
-fn is_data(kind: Kind) -> bool {
-    matches!(kind, Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten | Kind::WroteOutside)
+fn is_data(kind: FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::WrongResult
+            | FaultKind::WrongBytes
+            | FaultKind::LeftBytesUnwritten
+            | FaultKind::WroteOutside
+    )
 }

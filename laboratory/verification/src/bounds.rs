@@ -7,7 +7,7 @@
 use super::Depth;
 use super::call::Call;
 use super::checker::{Mismatch, mismatch_of_error};
-use super::counterexample::{Kind, sums};
+use super::counterexample::{FaultKind, sums};
 use super::ground::{Stop, caught_around};
 use super::images::{checksum_of, fold};
 use super::memory::Region;
@@ -97,13 +97,13 @@ impl Verification<'_> {
         let right = data.checksum(len, seed);
         let mismatch = match self.checker.call(&call, note, false) {
             Ok(sum) if fold(u64::from(sum)) != right => Mismatch::new(
-                Kind::WrongResult,
+                FaultKind::WrongResult,
                 format!("{right:#06x}"),
                 format!("{:#06x}", fold(u64::from(sum))),
             ),
             Ok(_) => match target {
                 Some(target) if target.bytes()[..MIB.min(len)] != data.region.bytes()[..MIB.min(len)] => {
-                    Mismatch::new(Kind::WrongBytes, "the source's bytes", "other bytes")
+                    Mismatch::new(FaultKind::WrongBytes, "the source's bytes", "other bytes")
                 }
                 _ => return Ok(()),
             },
@@ -137,7 +137,7 @@ impl Verification<'_> {
         let mismatch = match outcome {
             Err(error) => mismatch_of_error(error, &call, self.family),
             Ok(sum) if sums(self.family) && fold(u64::from(sum)) != source.checksum(LEN, 1) => Mismatch::new(
-                Kind::WrongResult,
+                FaultKind::WrongResult,
                 format!("{:#06x}", source.checksum(LEN, 1)),
                 format!("{:#06x}", fold(u64::from(sum))),
             ),
@@ -149,7 +149,11 @@ impl Verification<'_> {
                         at as i64 - AT as i64
                     ),
                     ..Mismatch::new(
-                        if (AT..AT + LEN).contains(&at) { Kind::WrongBytes } else { Kind::WroteOutside },
+                        if (AT..AT + LEN).contains(&at) {
+                            FaultKind::WrongBytes
+                        } else {
+                            FaultKind::WroteOutside
+                        },
                         format!("{expected:#04x}"),
                         format!("{got:#04x}"),
                     )

@@ -1,6 +1,6 @@
 //! One call of the routine under test, and its effects on the state around it.
 
-use super::counterexample::Kind;
+use super::counterexample::FaultKind;
 use super::other_thread::waited_for_a_cpu;
 use crate::forked::{Watch, record_and_exit_if_child};
 #[cfg(not(target_arch = "x86_64"))]
@@ -42,7 +42,7 @@ pub(super) enum CallError {
     /// Some state was not preserved.
     State {
         /// The kind of state.
-        kind: Kind,
+        kind: FaultKind,
         /// Its name.
         what: String,
         /// Its value before the call.

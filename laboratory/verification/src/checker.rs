@@ -1,7 +1,7 @@
 //! One trial: fill, announce, call, compare.
 
 use super::call::{Call, CallError, Caller};
-use super::counterexample::{Kind, signal_name, sums};
+use super::counterexample::{FaultKind, signal_name, sums};
 use super::images::fold;
 use super::memory::GUARD_BYTES;
 use super::note::Note;
@@ -85,7 +85,7 @@ pub(super) struct Trial {
 /// The difference between the outcome of a trial and the expected one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mismatch {
-    pub kind: Kind,
+    pub kind: FaultKind,
     pub expected: String,
     pub got: String,
     pub first_difference: Option<i64>,
@@ -94,7 +94,7 @@ pub(super) struct Mismatch {
 }
 
 impl Mismatch {
-    pub fn new(kind: Kind, expected: impl Into<String>, got: impl Into<String>) -> Mismatch {
+    pub fn new(kind: FaultKind, expected: impl Into<String>, got: impl Into<String>) -> Mismatch {
         Mismatch {
             kind,
             expected: expected.into(),
@@ -207,7 +207,7 @@ impl<'s> Checker<'s> {
     pub fn compare(&self, trial: &Trial, sum: u32) -> Result<(), Box<Mismatch>> {
         if sums(self.family) && fold(u64::from(sum)) != trial.sum {
             let mut mismatch = Mismatch::new(
-                Kind::WrongResult,
+                FaultKind::WrongResult,
                 format!("{:#06x}", trial.sum),
                 format!("{:#06x}", fold(u64::from(sum))),
             );
@@ -255,7 +255,7 @@ impl<'s> Checker<'s> {
         };
         let is_inside = inside.is_some();
         let Some((place, expected)) = inside.or_else(outside) else {
-            return Mismatch::new(Kind::WrongBytes, "stable memory", "memory that changes by itself");
+            return Mismatch::new(FaultKind::WrongBytes, "stable memory", "memory that changes by itself");
         };
         let source_at = (trial.call.src as usize).wrapping_sub(window.base as usize);
         let in_source = self.family.reads() && place.wrapping_sub(source_at) < len;
@@ -272,17 +272,17 @@ impl<'s> Checker<'s> {
         let (kind, about) = match (is_inside, in_source) {
             (true, _) if got == before => {
                 let about = format!("byte {first} is unchanged, {got:#04x}; expected {expected:#04x}");
-                (Kind::LeftBytesUnwritten, about)
+                (FaultKind::LeftBytesUnwritten, about)
             }
-            (true, _) => (Kind::WrongBytes, String::new()),
+            (true, _) => (FaultKind::WrongBytes, String::new()),
             (false, true) => {
-                (Kind::ChangedSource, format!("wrote to the source, {first} bytes from the destination"))
+                (FaultKind::ChangedSource, format!("wrote to the source, {first} bytes from the destination"))
             }
             (false, false) if first < 0 => {
-                (Kind::WroteOutside, format!("wrote {} before the destination", bytes_word(-first)))
+                (FaultKind::WroteOutside, format!("wrote {} before the destination", bytes_word(-first)))
             }
             (false, false) => (
-                Kind::WroteOutside,
+                FaultKind::WroteOutside,
                 format!("wrote {} past the destination's end", bytes_word(first - len as i64 + 1)),
             ),
         };
@@ -322,18 +322,18 @@ pub(super) fn mismatch_of_error(error: CallError, call: &Call, family: Family) -
         }
         CallError::Forked => {
             let about = "left a second process behind, in this call or one shortly before it".to_owned();
-            return Mismatch { about, ..Mismatch::new(Kind::Forked, "one process", "two processes") };
+            return Mismatch { about, ..Mismatch::new(FaultKind::Forked, "one process", "two processes") };
         }
         CallError::Overdue => {
             let about = "had reached this call when the time for verification ran out".to_owned();
-            return Mismatch { about, ..Mismatch::new(Kind::TimedOut, "an end in time", "none") };
+            return Mismatch { about, ..Mismatch::new(FaultKind::TimedOut, "an end in time", "none") };
         }
         CallError::Fault { signal, address, write, stack } => (signal, address, write, stack),
     };
     let name = signal_name(signal);
     let did = if write { "wrote" } else { "read" };
     let crashed =
-        |about: String| Mismatch { about, ..Mismatch::new(Kind::Crashed, "a return", name.clone()) };
+        |about: String| Mismatch { about, ..Mismatch::new(FaultKind::Crashed, "a return", name.clone()) };
     let Some(address) = address else {
         return crashed(match signal {
             libc::SIGSEGV | libc::SIGBUS => format!(
@@ -353,7 +353,7 @@ pub(super) fn mismatch_of_error(error: CallError, call: &Call, family: Family) -
     let mut nearest: Option<(usize, Mismatch)> = None;
     for (_, buffer, start) in buffers.into_iter().filter(|(is_used, ..)| *is_used) {
         let end = start.wrapping_add(call.len);
-        let kind = if write { Kind::WroteOutside } else { Kind::ReadOutside };
+        let kind = if write { FaultKind::WroteOutside } else { FaultKind::ReadOutside };
         let (distance, kind, about) = if address >= end {
             let past = address - end;
             (past, kind, format!("{did} {} past the {buffer}'s end", bytes_word(past as i64 + 1)))
@@ -361,9 +361,9 @@ pub(super) fn mismatch_of_error(error: CallError, call: &Call, family: Family) -
             let before = start - address;
             (before, kind, format!("{did} {} before the {buffer}", bytes_word(before as i64)))
         } else if write {
-            (0, Kind::ChangedSource, format!("wrote to byte {} of the {buffer}", address - start))
+            (0, FaultKind::ChangedSource, format!("wrote to byte {} of the {buffer}", address - start))
         } else {
-            (0, Kind::Crashed, format!("crashed at byte {} of the {buffer}", address - start))
+            (0, FaultKind::Crashed, format!("crashed at byte {} of the {buffer}", address - start))
         };
         if distance <= GUARD_BYTES && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
             let about = format!("{about} ({name})");

@@ -6,7 +6,7 @@
 //! only affects the duration.
 
 use super::checker::Mismatch;
-use super::counterexample::Kind;
+use super::counterexample::FaultKind;
 use super::ground::{Ground, Stop};
 use super::note::Stage;
 use super::other_thread::{Seen, look, this_thread};
@@ -196,7 +196,7 @@ impl<'m> Companion<'m> {
         match self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             None => Ok(()),
             Some(mismatch) => Err(Mismatch {
-                kind: Kind::Threads,
+                kind: FaultKind::Threads,
                 about: format!(
                     "a call on another thread fails while this one is stopped: {}",
                     mismatch.what()

@@ -13,7 +13,7 @@ use std::fmt;
 /// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum FaultKind {
     /// The checksum is wrong.
     WrongResult,
     /// The checksum depends on bytes outside the buffer.
@@ -66,7 +66,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counterexample {
     /// The kind of failure.
-    pub kind: Kind,
+    pub kind: FaultKind,
     /// The routine's family.
     pub family: Family,
     /// The call's length in bytes.
@@ -136,9 +136,9 @@ pub enum Ending {
 pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counterexample {
     let note = Note::read(now);
     let (kind, got) = match ending {
-        Ending::Signal(signal) => (Kind::Crashed, signal_name(signal)),
-        Ending::TimedOut => (Kind::TimedOut, "no return in time".to_owned()),
-        Ending::Exit(status) => (Kind::Exited, format!("the process exited with status {status}")),
+        Ending::Signal(signal) => (FaultKind::Crashed, signal_name(signal)),
+        Ending::TimedOut => (FaultKind::TimedOut, "no return in time".to_owned()),
+        Ending::Exit(status) => (FaultKind::Exited, format!("the process exited with status {status}")),
     };
     let data_offset = if family.reads() { now.src_offset } else { now.dst_offset } as usize;
     let pattern = if family.reads() { note.pattern } else { note.prefill };

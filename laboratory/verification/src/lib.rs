@@ -61,7 +61,7 @@ pub mod trace;
 #[cfg(target_arch = "x86_64")]
 mod trampoline;
 
-pub use counterexample::{Counterexample, Ending, Failure, Kind, describe, signal_name};
+pub use counterexample::{Counterexample, Ending, Failure, FaultKind, describe, signal_name};
 pub use note::Stage;
 pub use replay::{Change, Earlier};
 
@@ -194,7 +194,7 @@ pub struct ProofSummary {
     pub notes: Vec<String>,
 }
 
-/// A verification that takes longer fails with [`Kind::TimedOut`].
+/// A verification that takes longer fails with [`FaultKind::TimedOut`].
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Verifies that the subject does its family's job, within the lengths that its authors support.

@@ -7,7 +7,7 @@
 use super::Depth;
 use super::call::Call;
 use super::checker::{Mismatch, Prefill, Trial, mismatch_of_error};
-use super::counterexample::{Kind, sums};
+use super::counterexample::{FaultKind, sums};
 use super::ground::{Caught, Field, Stop, caught_around};
 use super::images::{Image, fold};
 use super::memory::Region;
@@ -150,7 +150,7 @@ impl Verification<'_> {
                         continue;
                     }
                     Ok(sum) => Mismatch::new(
-                        Kind::WrongResult,
+                        FaultKind::WrongResult,
                         format!("{:#06x}", fold(u64::from(seed))),
                         format!("{:#06x}", fold(u64::from(sum))),
                     ),

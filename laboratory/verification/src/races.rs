@@ -6,7 +6,7 @@
 
 use super::Depth;
 use super::checker::{Checker, Mismatch, Prefill};
-use super::counterexample::Kind;
+use super::counterexample::FaultKind;
 use super::ground::{Caught, Destination, Ground, Pick, Source, Stop};
 use super::note::{Place, Spot, Stage};
 use super::signals::SignalStack;
@@ -131,7 +131,7 @@ impl Verification<'_> {
             let expected = initial.wrapping_add(written);
             if finally != expected && failure.is_none() {
                 failure = Some(Mismatch {
-                    kind: Kind::NeighbourRace,
+                    kind: FaultKind::NeighbourRace,
                     expected: format!("{expected:#04x}"),
                     got: format!("{finally:#04x}"),
                     first_difference: Some(first),
@@ -189,9 +189,9 @@ impl Verification<'_> {
                     format!("with another thread in the routine: {}", caught.mismatch.what());
                 if matches!(
                     caught.mismatch.kind,
-                    Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten
+                    FaultKind::WrongResult | FaultKind::WrongBytes | FaultKind::LeftBytesUnwritten
                 ) {
-                    caught.mismatch.kind = Kind::Threads;
+                    caught.mismatch.kind = FaultKind::Threads;
                 }
                 Stop::Caught(caught)
             }

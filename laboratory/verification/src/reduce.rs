@@ -11,7 +11,7 @@
 //! example.
 
 use super::checker::{Checker, Mismatch};
-use super::counterexample::{Counterexample, Kind};
+use super::counterexample::{Counterexample, FaultKind};
 use super::desk::Desk;
 use super::fresh::{Answer, Fresh};
 use super::ground::Caught;
@@ -46,7 +46,7 @@ struct Reducer<'b, 's> {
     fresh: Option<&'b Fresh>,
     place: Where,
     desk: Option<(usize, Desk)>,
-    kind: Kind,
+    kind: FaultKind,
     lengths: Lengths,
     spent: u64,
     start: Instant,
@@ -65,7 +65,7 @@ pub(super) fn reduce(
 ) -> Counterexample {
     let kind = caught.mismatch.kind;
     // Repeating these makes nothing simpler.
-    let once = matches!(kind, Kind::Forked | Kind::TimedOut);
+    let once = matches!(kind, FaultKind::Forked | FaultKind::TimedOut);
     let caught = Caught { reducible: caught.reducible && !once, ..caught };
     let (start, count) = (Instant::now(), checker.caller.calls);
     let mut reducer =
@@ -79,11 +79,11 @@ pub(super) fn reduce(
 }
 
 /// Whether the kinds can turn into each other as an input shrinks.
-fn same_group(one: Kind, other: Kind) -> bool {
+fn same_group(one: FaultKind, other: FaultKind) -> bool {
     let group = |kind| match kind {
-        Kind::WrongBytes | Kind::LeftBytesUnwritten => 1,
-        Kind::WrongResult | Kind::ReadDependence => 2,
-        Kind::WroteOutside | Kind::ReadOutside => 3,
+        FaultKind::WrongBytes | FaultKind::LeftBytesUnwritten => 1,
+        FaultKind::WrongResult | FaultKind::ReadDependence => 2,
+        FaultKind::WroteOutside | FaultKind::ReadOutside => 3,
         _ => 0,
     };
     one == other || (group(one) != 0 && group(one) == group(other))
@@ -143,13 +143,13 @@ impl Reducer<'_, '_> {
             everywhere = true;
         }
         let (mut input, mut mismatch) = failing?;
-        if !everywhere && mismatch.kind == Kind::WrongResult {
-            mismatch.kind = Kind::ReadDependence;
+        if !everywhere && mismatch.kind == FaultKind::WrongResult {
+            mismatch.kind = FaultKind::ReadDependence;
         }
-        let depends = mismatch.kind == Kind::ReadDependence;
+        let depends = mismatch.kind == FaultKind::ReadDependence;
         self.shrink(&mut input, &mut mismatch);
         if depends {
-            mismatch.kind = Kind::ReadDependence;
+            mismatch.kind = FaultKind::ReadDependence;
             mismatch.about = format!(
                 "the result changes with bytes outside the buffer: expected {}, got {}",
                 mismatch.expected, mismatch.got

@@ -1,7 +1,7 @@
 //! The report of a failing input: from the input, or the call as it was caught, to a counterexample.
 
 use super::checker::Mismatch;
-use super::counterexample::{Counterexample, Kind, hex, sums};
+use super::counterexample::{Counterexample, FaultKind, hex, sums};
 use super::ground::Caught;
 use super::note::{Note, PAGE, Place, Spot, Stage};
 use super::patterns::PATTERNS;
@@ -50,8 +50,11 @@ pub(super) fn after_calls(family: Family, input: &Input, mismatch: Mismatch, not
 fn after(earlier: &[Earlier], mismatch: Mismatch) -> Mismatch {
     let calls: Vec<String> = earlier.iter().map(ToString::to_string).collect();
     let about = format!("after {}: {}", calls.join("; "), mismatch.what());
-    let data = matches!(mismatch.kind, Kind::WrongResult | Kind::WrongBytes | Kind::LeftBytesUnwritten);
-    let kind = if data { Kind::History } else { mismatch.kind };
+    let data = matches!(
+        mismatch.kind,
+        FaultKind::WrongResult | FaultKind::WrongBytes | FaultKind::LeftBytesUnwritten
+    );
+    let kind = if data { FaultKind::History } else { mismatch.kind };
     Mismatch { kind, about, ..mismatch }
 }
 

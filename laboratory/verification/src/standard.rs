@@ -5,7 +5,7 @@
 
 use super::call::Call;
 use super::checker::{Mismatch, mismatch_of_error};
-use super::counterexample::Kind;
+use super::counterexample::FaultKind;
 use super::ground::{Stop, caught_around};
 use super::memory::Region;
 use super::note::Stage;
@@ -93,7 +93,7 @@ impl Verification<'_> {
             let mismatch = Mismatch {
                 about: "returned an address other than the destination's".to_owned(),
                 ..Mismatch::new(
-                    Kind::ReturnValue,
+                    FaultKind::ReturnValue,
                     format!("{:#x}", call.dst as u64),
                     format!("{returned:#x}"),
                 )
@@ -130,7 +130,7 @@ impl Verification<'_> {
                 held[at], right[at]
             ),
             ..Mismatch::new(
-                if inside { Kind::WrongBytes } else { Kind::WroteOutside },
+                if inside { FaultKind::WrongBytes } else { FaultKind::WroteOutside },
                 byte(right[at]),
                 byte(held[at]),
             )

@@ -14,7 +14,7 @@
 
 use super::checker::{Mismatch, Trial, mismatch_of_error};
 use super::companion::Meeting;
-use super::counterexample::Kind;
+use super::counterexample::FaultKind;
 use super::memory::Region;
 use super::note::PAGE;
 use super::signals::{Saved, scribble, x86_64::on_crash};
@@ -342,7 +342,7 @@ impl Verification<'_> {
                     "byte {first} relative to the destination, outside it, is written during the call: \
                      concurrent writes by another thread are lost"
                 ),
-                ..Mismatch::new(Kind::NeighbourRace, format!("{expected:#04x}"), format!("{got:#04x}"))
+                ..Mismatch::new(FaultKind::NeighbourRace, format!("{expected:#04x}"), format!("{got:#04x}"))
             }));
         }
         Ok(compared.map(|()| steps.count))

@@ -174,7 +174,7 @@ fn verifications_time_out() {
     let subject = subject(Routine::Zero(slow_zero), Lengths::Any);
     let time_limit = std::time::Duration::from_millis(100);
     match prove_within(time_limit, &subject, Depth::Replicate, 5, &status, 0) {
-        Err(Failure::Wrong(example)) => assert_eq!(example.kind, Kind::TimedOut, "{example}"),
+        Err(Failure::Wrong(example)) => assert_eq!(example.kind, FaultKind::TimedOut, "{example}"),
         other => panic!("{other:?}"),
     }
 }
@@ -186,7 +186,7 @@ fn routines_for_one_length_are_caught_at_it() {
         let subject = subject(Routine::Zero(page_without_its_last_byte), Lengths::Only(4096));
         match prove(&subject, depth, 5, &status, 0) {
             Err(Failure::Wrong(example)) => {
-                assert_eq!((example.kind, example.len), (Kind::LeftBytesUnwritten, 4096), "{example}");
+                assert_eq!((example.kind, example.len), (FaultKind::LeftBytesUnwritten, 4096), "{example}");
                 assert_eq!(example.first_difference, Some(4095), "{example}");
                 assert_eq!(example.dst_offset.map(|at| at % 64), Some(63), "{example}");
             }
@@ -221,7 +221,7 @@ fn counterexamples_are_small_and_reproducible() {
         .collect();
     assert_eq!(examples[0], examples[1]);
     for example in &examples {
-        assert_eq!((example.kind, example.family), (Kind::WrongResult, Family::Checksum));
+        assert_eq!((example.kind, example.family), (FaultKind::WrongResult, Family::Checksum));
         assert!(example.len <= 9 && example.src_offset.map(|at| at % 64) == Some(0), "{example}");
         assert!(example.every_time);
         let json = serde_json::to_string(example).expect("JSON");

@@ -82,7 +82,7 @@ int main(void) {
     expect(strstr(message, "line 16: found 1; last_level_bytes must be") == message, "the line is named", message);
     memset(message, '#', sizeof message);
     expect(!load(path, PROFILE(""), message, 12), "a missing key", "");
-    expect(strcmp(message, "line 4: [de") == 0 && message[12] == '#', "a message is cut", message);
+    expect(strcmp(message, "line 4: mis") == 0 && message[12] == '#', "a message is cut", message);
     memset(message, '#', sizeof message);
     expect(!load(path, PROFILE(""), message, 1), "room for the end alone", "");
     expect(message[0] == 0 && message[1] == '#', "the end alone", "");

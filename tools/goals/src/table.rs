@@ -3,7 +3,7 @@
 use crate::goal::{Goal, Over};
 use crate::judge::{CellFinding, Finding, GoalVerdict};
 use crate::results::{OpponentKind, Results};
-use carryline_report::table::{Emphasis, Kind as Column, Style, Table};
+use carryline_report::table::{ColumnKind as Column, Emphasis, Style, Table};
 use carryline_statistics::Ratio;
 use std::fmt::Write;
 

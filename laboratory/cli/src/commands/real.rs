@@ -10,7 +10,7 @@ use carryline_engine::real::{
 use carryline_engine::session;
 use carryline_machine::c_library;
 use carryline_machine::environment::Environment;
-use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
+use carryline_report::table::{ColumnKind, Emphasis, Style, Table, bold};
 use carryline_report::text::wrap;
 use carryline_report::units::{byte_size_rough, number, number_with, percent_fine};
 use carryline_results::SCHEMA_VERSION;
@@ -151,15 +151,16 @@ fn plural(count: u64, word: &str) -> String {
 fn figures(figures: &[MetricFigure]) -> Table {
     let is_tuned = figures.iter().any(|figure| figure.tuned.is_some());
     let head = [
-        ("", Kind::Name),
-        ("without", Kind::Number),
-        ("with", Kind::Number),
-        ("ratio", Kind::Number),
-        ("95 % interval", Kind::Number),
-        ("floor", Kind::Number),
-        ("", Kind::Name),
+        ("", ColumnKind::Name),
+        ("without", ColumnKind::Number),
+        ("with", ColumnKind::Number),
+        ("ratio", ColumnKind::Number),
+        ("95 % interval", ColumnKind::Number),
+        ("floor", ColumnKind::Number),
+        ("", ColumnKind::Name),
     ];
-    let tuned_head = [("with tunables", Kind::Number), ("ratio", Kind::Number), ("", Kind::Name)];
+    let tuned_head =
+        [("with tunables", ColumnKind::Number), ("ratio", ColumnKind::Number), ("", ColumnKind::Name)];
     let mut table = Table::new(head.into_iter().chain(tuned_head.into_iter().filter(|_| is_tuned)));
     for figure in figures {
         let value = |estimate: &Estimate| match figure.metric {
@@ -283,8 +284,8 @@ const COLUMNS: [(u64, &str); 9] = [
 ];
 
 fn sizes(rows: &[ServedRow]) -> Table {
-    let head = [("", Kind::Name), ("calls", Kind::Number), ("bytes", Kind::Number)];
-    let mut table = Table::new(head.into_iter().chain(COLUMNS.map(|(_, name)| (name, Kind::Number))));
+    let head = [("", ColumnKind::Name), ("calls", ColumnKind::Number), ("bytes", ColumnKind::Number)];
+    let mut table = Table::new(head.into_iter().chain(COLUMNS.map(|(_, name)| (name, ColumnKind::Number))));
     for row in rows {
         let mut cells =
             vec![row.function.to_owned(), number_with(row.calls as f64, 0), byte_size_rough(row.bytes)];

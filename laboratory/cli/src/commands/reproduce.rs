@@ -13,7 +13,7 @@ use carryline_experiments::{self as experiments, EXPERIMENTS, Experiment, run as
 use carryline_machine::nearest::{did_you_mean, nearest};
 use carryline_report::claims_page::claims_page;
 use carryline_report::experiments::experiments_text;
-use carryline_report::table::{Emphasis, Kind, Table};
+use carryline_report::table::{ColumnKind, Emphasis, Table};
 use carryline_results::RunResult;
 use carryline_results::sources::{SOURCES, Source};
 use std::time::Duration;
@@ -95,10 +95,10 @@ fn list(common: &Common) -> Result<u8, Failure> {
         return Ok(0);
     }
     let mut table = Table::new([
-        ("id", Kind::Name),
-        ("source", Kind::Text),
-        ("claims", Kind::Number),
-        ("title", Kind::Text),
+        ("id", ColumnKind::Name),
+        ("source", ColumnKind::Text),
+        ("claims", ColumnKind::Number),
+        ("title", ColumnKind::Text),
     ]);
     for experiment in EXPERIMENTS {
         let claims = experiment.claims.len().to_string();

@@ -1,7 +1,7 @@
 //! Output without a terminal: a block of plain lines each time, for other programs to read.
 
 use super::state::{Sort, State};
-use carryline_report::table::{Emphasis, Kind, Style, Table};
+use carryline_report::table::{ColumnKind, Emphasis, Style, Table};
 use carryline_report::units::{number, percent_fine};
 
 /// The title: the choices, order and half-life.
@@ -49,10 +49,10 @@ pub fn block(state: &State, width: Option<u16>) -> String {
 
 /// A block with `between` separating the two parts of a column's head.
 fn lines(state: &State, between: &str) -> String {
-    let mut head = vec![("variant".to_owned(), Kind::Name)];
+    let mut head = vec![("variant".to_owned(), ColumnKind::Name)];
     head.extend(state.live.situations.iter().map(|situation| {
         let condition = &situation.condition;
-        (format!("{}{between}at {}", condition.dependence, condition.offsets), Kind::Number)
+        (format!("{}{between}at {}", condition.dependence, condition.offsets), ColumnKind::Number)
     }));
     let mut table = Table::new(head.iter().map(|(name, kind)| (name.as_str(), *kind)));
     let width = usize::MAX;

@@ -1,7 +1,7 @@
 //! The coverage of a verification, at the end of `carryline verify`.
 
 use crate::grouping::distinct;
-use crate::table::{Emphasis, Kind, Style, Table};
+use crate::table::{ColumnKind, Emphasis, Style, Table};
 use crate::text::{safe, wrap};
 use crate::units::number_with;
 use carryline_variants::Family;
@@ -58,9 +58,10 @@ impl Coverage {
         ];
         let families = distinct(self.tried.iter().map(|tried| tried.family));
         for (title, class) in views {
-            let columns = families.iter().map(|family| (family.to_string(), Kind::Number));
-            let mut table =
-                Table::new([(title.to_owned(), Kind::Name)].into_iter().chain(columns).collect::<Vec<_>>());
+            let columns = families.iter().map(|family| (family.to_string(), ColumnKind::Number));
+            let mut table = Table::new(
+                [(title.to_owned(), ColumnKind::Name)].into_iter().chain(columns).collect::<Vec<_>>(),
+            );
             for row in distinct(self.tried.iter().map(class)) {
                 let calls = |family: &Family| {
                     let of = |tried: &&Tried| tried.family == *family && class(tried) == row;

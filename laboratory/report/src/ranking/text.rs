@@ -6,7 +6,7 @@
 use super::{RankedRow, Ranking, status_word};
 use crate::figure::{DisplayedFigure, WITHIN_NULL};
 use crate::grouping::distinct;
-use crate::table::{Emphasis, Kind, Style, Table, bold, emphasise};
+use crate::table::{ColumnKind, Emphasis, Style, Table, bold, emphasise};
 use crate::text::wrap;
 use crate::units::{Unit, align_points, decimals_for, number_with, percent, times};
 use carryline_results::Status;
@@ -254,18 +254,18 @@ impl Ranking {
     /// The table with these columns, and its width.
     fn arranged(&self, columns: [bool; COLUMNS], rows: usize, bar: Option<usize>) -> (Table, usize) {
         let kinds = [
-            Kind::Name,
-            Kind::Name,
-            Kind::Number,
-            Kind::Name,
-            Kind::Number,
-            Kind::Name,
-            Kind::Number,
-            Kind::Number,
+            ColumnKind::Name,
+            ColumnKind::Name,
+            ColumnKind::Number,
+            ColumnKind::Name,
+            ColumnKind::Number,
+            ColumnKind::Name,
+            ColumnKind::Number,
+            ColumnKind::Number,
         ];
         let headers = self.headers().into_iter().zip(kinds).zip(columns);
         let headers = headers.filter(|(_, shown)| *shown).map(|(column, _)| column);
-        let mut table = Table::new(headers.chain(bar.map(|_| (String::new(), Kind::Name))));
+        let mut table = Table::new(headers.chain(bar.map(|_| (String::new(), ColumnKind::Name))));
         for (row, cells) in self.rows.iter().zip(self.cells()).take(rows) {
             let emphasis = match row.rank {
                 Some(1) => Emphasis::Strong,

@@ -1,5 +1,5 @@
 use super::{Call, CallError};
-use crate::counterexample::Kind;
+use crate::counterexample::FaultKind;
 use crate::patterns::Random;
 use crate::trampoline::*;
 use carryline::internals::cpu::Features;
@@ -169,36 +169,41 @@ impl State {
         let hex = |value: u64| format!("{value:#x}");
         for (i, (name, before)) in SENTINELS.into_iter().enumerate() {
             if frame.after[i] != before {
-                return state(Kind::ClobberedRegister, name, hex(before), hex(frame.after[i]));
+                return state(FaultKind::ClobberedRegister, name, hex(before), hex(frame.after[i]));
             }
         }
         if frame.after_r12 != self.frame.as_ptr() as u64 {
             let before = hex(self.frame.as_ptr() as u64);
-            return state(Kind::ClobberedRegister, "r12", before, hex(frame.after_r12));
+            return state(FaultKind::ClobberedRegister, "r12", before, hex(frame.after_r12));
         }
         if frame.after_stack != frame.saved_stack {
-            return state(Kind::StackPointer, "rsp", hex(frame.saved_stack), hex(frame.after_stack));
+            return state(FaultKind::StackPointer, "rsp", hex(frame.saved_stack), hex(frame.after_stack));
         }
         if frame.stack_damage != 0 {
             let after = "overwritten".to_owned();
-            return state(Kind::WroteCallerStack, "the caller's stack", "intact".to_owned(), after);
+            return state(FaultKind::WroteCallerStack, "the caller's stack", "intact".to_owned(), after);
         }
         if frame.after_flags & DIRECTION != 0 {
-            return state(Kind::DirectionFlag, "the direction flag", "0".to_owned(), "1".to_owned());
+            return state(FaultKind::DirectionFlag, "the direction flag", "0".to_owned(), "1".to_owned());
         }
         if frame.after_flags & ALIGNMENT != 0 {
             let what = "the alignment check flag";
-            return state(Kind::ClobberedRegister, what, "0".to_owned(), "1".to_owned());
+            return state(FaultKind::ClobberedRegister, what, "0".to_owned(), "1".to_owned());
         }
         if (frame.mxcsr_after ^ frame.mxcsr_before) & MXCSR_CONTROL != 0 {
             let (before, after) = (u64::from(frame.mxcsr_before), u64::from(frame.mxcsr_after));
-            return state(Kind::Mxcsr, "MXCSR", hex(before), hex(after));
+            return state(FaultKind::Mxcsr, "MXCSR", hex(before), hex(after));
         }
         if frame.control_after != frame.control_before {
             let (before, after) = (u64::from(frame.control_before), u64::from(frame.control_after));
-            return state(Kind::X87, "the x87 control word", hex(before), hex(after));
+            return state(FaultKind::X87, "the x87 control word", hex(before), hex(after));
         }
-        state(Kind::X87, "the x87 register stack", "empty".to_owned(), "in use (emms is missing)".to_owned())
+        state(
+            FaultKind::X87,
+            "the x87 register stack",
+            "empty".to_owned(),
+            "in use (emms is missing)".to_owned(),
+        )
     }
 
     pub fn left_upper_halves_in_use(&self) -> bool {

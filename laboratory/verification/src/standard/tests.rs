@@ -79,12 +79,12 @@ unsafe extern "C" fn sign_extends(dst: *mut c_void, byte: c_int, len: usize) -> 
 fn violations_of_the_standard_are_caught() {
     let found =
         outcome(Landing::Move(forwards), |verification| verification.small_overlaps()).expect("caught");
-    assert_eq!(found.kind, Kind::WrongBytes);
+    assert_eq!(found.kind, FaultKind::WrongBytes);
     assert!(found.about.contains("upwards"), "{}", found.about);
     assert_eq!(outcome(Landing::Move(forwards), |verification| verification.returned()), None);
     let found =
         outcome(Landing::Move(returns_its_end), |verification| verification.returned()).expect("caught");
-    assert_eq!(found.kind, Kind::ReturnValue);
+    assert_eq!(found.kind, FaultKind::ReturnValue);
     let found = outcome(Landing::Set(sign_extends), |verification| verification.values()).expect("caught");
     assert!(found.about.contains("set to 0x"), "{}", found.about);
 }
@@ -98,5 +98,5 @@ fn comparisons_that_overflow_at_2_gib_are_caught() {
     drop(region);
     let found = outcome(Landing::Move(signed_compare), |verification| verification.overlaps_across_lines())
         .expect("caught");
-    assert_eq!(found.kind, Kind::WrongBytes);
+    assert_eq!(found.kind, FaultKind::WrongBytes);
 }

@@ -3,7 +3,7 @@
 use crate::child::{ProofResult, verify_with};
 use crate::compile;
 use carryline::internals::cpu::{Features, features};
-use carryline_verification::Kind;
+use carryline_verification::FaultKind;
 use carryline_verification::plugin::PluginSpec;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ const SIZES: [&str; 3] = ["small", "middle", "large"];
 struct Kernel {
     spec: PluginSpec,
     /// The acceptable kinds of failure; empty if it is correct.
-    kinds: Vec<Kind>,
+    kinds: Vec<FaultKind>,
     /// The length of the smallest failing input.
     smallest: Option<u64>,
     /// The one of [`SIZES`] at which it is wrong, if its class has all three.
@@ -104,7 +104,7 @@ fn complaint(kernel: &Kernel, outcome: &ProofResult) -> Option<String> {
         }
         // A failure that depends on earlier calls must be reported with them, and be reproducible.
         Err(example)
-            if example.kind == Kind::History && (example.earlier.is_empty() || !example.every_time) =>
+            if example.kind == FaultKind::History && (example.earlier.is_empty() || !example.every_time) =>
         {
             Some(format!("does not list the earlier calls: {example}"))
         }

@@ -12,7 +12,7 @@ use carryline_chain::text::cycles;
 use carryline_chain::{Analysis, Latencies, Scope};
 use carryline_conditions::Dependence;
 use carryline_report::figure::WITHIN_NULL;
-use carryline_report::table::{Emphasis, Kind, Style, Table, bold};
+use carryline_report::table::{ColumnKind, Emphasis, Style, Table, bold};
 use carryline_report::text::wrap;
 use carryline_report::units::{number, percent_signed};
 use std::collections::BTreeMap;
@@ -177,10 +177,10 @@ pub fn notes(prediction: &Prediction) -> impl Iterator<Item = &String> {
 fn paths(call: &Analysis) -> Table {
     let head = if call.scope == Scope::Branching { "at most\ncycles" } else { "\ncycles" };
     let mut table = Table::new([
-        ("\nfrom", Kind::Name),
-        (head, Kind::Number),
-        ("instructions\non the path", Kind::Number),
-        ("\nto", Kind::Name),
+        ("\nfrom", ColumnKind::Name),
+        (head, ColumnKind::Number),
+        ("instructions\non the path", ColumnKind::Number),
+        ("\nto", ColumnKind::Name),
     ]);
     for input in &call.inputs {
         let row = match (&input.output, input.path_cycles) {
@@ -199,13 +199,13 @@ fn loops(out: &mut String, prediction: &Prediction, style: Style) {
         return;
     }
     let mut table = Table::new([
-        ("loop\nat", Kind::Name),
-        ("\ninstructions", Kind::Number),
-        ("bytes per\niteration", Kind::Number),
-        ("recurrence\ncycles", Kind::Number),
-        ("throughput\ncycles", Kind::Number),
-        ("cycles\nper byte", Kind::Number),
-        ("\nbound by", Kind::Name),
+        ("loop\nat", ColumnKind::Name),
+        ("\ninstructions", ColumnKind::Number),
+        ("bytes per\niteration", ColumnKind::Number),
+        ("recurrence\ncycles", ColumnKind::Number),
+        ("throughput\ncycles", ColumnKind::Number),
+        ("cycles\nper byte", ColumnKind::Number),
+        ("\nbound by", ColumnKind::Name),
     ]);
     for found in prediction.loops() {
         let per_byte = found.cycles_per_byte().map_or("-".to_owned(), number);
@@ -237,11 +237,11 @@ fn loops(out: &mut String, prediction: &Prediction, style: Style) {
 }
 
 fn overview(shown: &[Shown<'_>]) -> Table {
-    let mut columns = vec![("\nroutine".to_owned(), Kind::Name)];
+    let mut columns = vec![("\nroutine".to_owned(), ColumnKind::Name)];
     for dependence in Dependence::ALL {
-        columns.push((format!("{}\npredicted", dependence.word()), Kind::Number));
-        columns.push(("\nmeasured".to_owned(), Kind::Number));
-        columns.push(("\noff".to_owned(), Kind::Number));
+        columns.push((format!("{}\npredicted", dependence.word()), ColumnKind::Number));
+        columns.push(("\nmeasured".to_owned(), ColumnKind::Number));
+        columns.push(("\noff".to_owned(), ColumnKind::Number));
     }
     let mut table = Table::new(columns);
     for one in shown {

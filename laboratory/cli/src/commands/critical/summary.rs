@@ -9,7 +9,7 @@ use carryline_chain::effects::Effects;
 use carryline_chain::table::Table as Microarchitecture;
 use carryline_chain::window::Binds;
 use carryline_conditions::Dependence;
-use carryline_report::table::{Emphasis, Kind, Table};
+use carryline_report::table::{ColumnKind, Emphasis, Table};
 use carryline_report::units::{number, percent_signed};
 
 /// A port is among the busiest if it starts at least this share of the operations of the busiest one.
@@ -18,13 +18,13 @@ const BUSY: f64 = 0.98;
 /// Bounds, predictions and measurements by dependence.
 pub fn calls(prediction: &Prediction, measured: Option<&Measured>, is_guess: bool) -> Table {
     let mut table = Table::new([
-        ("calls", Kind::Name),
-        (if is_guess { "estimate" } else { "bound" }, Kind::Number),
-        ("predicted", Kind::Number),
-        ("measured", Kind::Number),
-        ("off", Kind::Number),
-        ("null call", Kind::Number),
-        ("bound by", Kind::Name),
+        ("calls", ColumnKind::Name),
+        (if is_guess { "estimate" } else { "bound" }, ColumnKind::Number),
+        ("predicted", ColumnKind::Number),
+        ("measured", ColumnKind::Number),
+        ("off", ColumnKind::Number),
+        ("null call", ColumnKind::Number),
+        ("bound by", ColumnKind::Name),
     ]);
     for dependence in Dependence::ALL {
         let found = measured.and_then(|measured| measured.of(dependence));
@@ -62,8 +62,8 @@ pub fn ports(prediction: &Prediction, microarchitecture: &Microarchitecture) -> 
     let used = microarchitecture.port_names.iter().zip(&found.independent.simulated.ports);
     let used: Vec<(&String, &f64)> = used.filter(|(_, count)| **count > 0.0).collect();
     let most = used.iter().map(|(_, count)| **count).fold(0.0, f64::max);
-    let mut columns = vec![("port".to_owned(), Kind::Name)];
-    columns.extend(used.iter().map(|(name, _)| ((*name).clone(), Kind::Number)));
+    let mut columns = vec![("port".to_owned(), ColumnKind::Name)];
+    columns.extend(used.iter().map(|(name, _)| ((*name).clone(), ColumnKind::Number)));
     let mut table = Table::new(columns);
     let counts = used.iter().map(|(_, count)| {
         let is_busiest = most > 0.0 && **count >= most * BUSY;

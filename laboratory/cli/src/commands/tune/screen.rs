@@ -1,6 +1,6 @@
 //! The text output of `carryline tune`.
 
-use carryline_report::table::{Emphasis, Kind, Style, Table};
+use carryline_report::table::{ColumnKind, Emphasis, Style, Table};
 use carryline_report::text::wrap;
 use carryline_report::units::byte_size_rough;
 use carryline_statistics::{Order, Ratio, compare};
@@ -17,13 +17,13 @@ type Line<'a> = (String, String, Option<&'a Judged>);
 
 fn table(lines: &[Line<'_>], is_check: bool) -> Table {
     let mut table = Table::new([
-        ("decision", Kind::Name),
-        ("in force", Kind::Number),
-        ("found", Kind::Number),
-        ("times as fast", Kind::Number),
-        ("[95 %]", Kind::Name),
-        ("where", Kind::Name),
-        ("", Kind::Name),
+        ("decision", ColumnKind::Name),
+        ("in force", ColumnKind::Number),
+        ("found", ColumnKind::Number),
+        ("times as fast", ColumnKind::Number),
+        ("[95 %]", ColumnKind::Name),
+        ("where", ColumnKind::Name),
+        ("", ColumnKind::Name),
     ]);
     for (name, in_force, judged) in lines {
         let Some(judged) = judged else {

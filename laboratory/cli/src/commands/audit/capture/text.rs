@@ -4,7 +4,7 @@ use super::Audited;
 use carryline_packets::Skip;
 use carryline_packets::audit::{Counts, Finding, Offload, Report, Tally};
 use carryline_packets::judge::Protocol;
-use carryline_report::table::{Emphasis, Kind, Style, Table, bold, emphasise};
+use carryline_report::table::{ColumnKind, Emphasis, Style, Table, bold, emphasise};
 use carryline_report::text::{safe, wrap};
 use carryline_report::units::number_with;
 
@@ -100,8 +100,8 @@ fn packets(report: &Report) -> String {
 /// A row for each protocol that occurs, and for each that occurs in tunnels.
 fn checksums(report: &Report) -> Table {
     let columns = ["good", "bad", "of these\noffload", "unverified", "none", "illegal"];
-    let columns = columns.map(|column| (column, Kind::Number));
-    let mut table = Table::new([("checksums", Kind::Name)].into_iter().chain(columns));
+    let columns = columns.map(|column| (column, ColumnKind::Number));
+    let mut table = Table::new([("checksums", ColumnKind::Name)].into_iter().chain(columns));
     let nothing = Counts::default();
     for (within, outer, suffix) in
         [(&report.outer, &nothing, ""), (&report.all, &report.outer, ", tunnelled")]
@@ -130,12 +130,12 @@ fn checksums(report: &Report) -> Table {
 
 fn findings(findings: &[Finding]) -> Table {
     let mut table = Table::new([
-        ("packet", Kind::Number),
-        ("checksum", Kind::Name),
-        ("from", Kind::Name),
-        ("to", Kind::Name),
-        ("found", Kind::Name),
-        ("expected", Kind::Name),
+        ("packet", ColumnKind::Number),
+        ("checksum", ColumnKind::Name),
+        ("from", ColumnKind::Name),
+        ("to", ColumnKind::Name),
+        ("found", ColumnKind::Name),
+        ("expected", ColumnKind::Name),
     ]);
     for finding in findings {
         let within = if finding.depth == 0 { String::new() } else { format!(", tunnel {}", finding.depth) };
