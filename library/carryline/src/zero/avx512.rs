@@ -30,7 +30,9 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
                 without_masks(dst, len);
             }
             ..=255 => four_masked(dst, len),
-            256..=512 => zero_head_tail::<__m512i, 4>(dst, len),
+            // In its own branch, because the mask for it does not fit into the eight bits that `bzhi` uses.
+            256 => zero_head_tail::<__m512i, 2>(dst, len),
+            257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
             513..LOOPS_BELOW_BYTES => lines(dst, len),
             _ => large_by_size(dst, len),
         }
@@ -74,7 +76,7 @@ unsafe fn four_masked(dst: *mut u8, len: usize) {
     let zero = _mm512_setzero_si512();
     let last = len.saturating_sub(64);
     let back = back_from_page_end([dst], len);
-    // `bzhi` looks at eight bits of the length.
+    // `bzhi` uses eight bits of the length.
     let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
     let dst = dst.wrapping_sub(back);
     // A third of `last`, rounded such that no gap of more than 64 bytes remains after two steps.
