@@ -21,7 +21,7 @@ pub(super) struct Call {
     pub seed: u32,
 }
 
-// SAFETY: these are only addresses; whoever dereferences them is responsible.
+// SAFETY: these are only addresses; dereferencing them needs unsafe code of its own.
 unsafe impl Send for Call {}
 
 /// A call that violated the calling convention.

@@ -172,7 +172,7 @@ impl Drop for Region {
 
 // SAFETY: plain memory accessed only through raw pointers; a trial belongs to one thread at a time.
 unsafe impl Send for Region {}
-// SAFETY: a shared region only gives out its address; whoever dereferences it is responsible.
+// SAFETY: a shared region only gives out its address; dereferencing it needs unsafe code of its own.
 unsafe impl Sync for Region {}
 
 #[cfg(test)]

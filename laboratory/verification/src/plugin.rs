@@ -261,7 +261,7 @@ pub fn open_library(file: &Path) -> Result<Library, PluginError> {
 /// # Errors
 /// [`libloading::Error`] if there is no such symbol.
 pub fn address(library: &Library, symbol: &str) -> Result<*const (), libloading::Error> {
-    // SAFETY: only the address is taken; whoever calls it is responsible for the signature.
+    // SAFETY: only the address is taken; a call needs unsafe code of its own, which vouches for the signature.
     let function = unsafe { *library.get::<unsafe extern "C" fn()>(symbol)? };
     Ok(function as *const ())
 }

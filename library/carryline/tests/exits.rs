@@ -296,8 +296,7 @@ fn lines_of_the_straight_path(start: usize) -> BTreeSet<usize> {
 }
 
 /// The sizes that are called most are the first path of their kernel, in as few lines of code as possible: on
-/// Zen 5 the call takes a cycle more for every two lines (zeroing 48 bytes with 128 bytes of code 7.2 cycles,
-/// with 129 to 220 bytes 8.2).
+/// Zen 5 a call of up to two lines takes a cycle less than one of more (METHODOLOGY.md, null call).
 #[test]
 #[cfg_attr(debug_assertions, ignore = "unoptimised code is longer: cargo test --release")]
 fn small_calls_run_through_few_lines_of_code() {

@@ -56,8 +56,7 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
 }
 
 /// [`partial`] with the code for larger sizes. That is out of line, so that the code for up to 64 bytes is in
-/// one piece: a call through a pointer takes a cycle more on Zen 5 for every two lines of code that it runs
-/// through, and for every jump to another line.
+/// one piece and in few cache lines.
 ///
 /// # Safety
 /// As [`partial`]; above 64 bytes, the contract of `above_64`.

@@ -18,21 +18,21 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
 
 /// # Safety
 /// The features of [`partial`]; `len > 64`; `data` is valid for reads of `len` bytes.
-#[inline(never)]
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first 64 bytes exist, and of the lanes after them, those up to len are active; no inactive
-    // lane is in the next page. Any other length is within the contract of `above_64` there.
+    // SAFETY: calls have the same contract. Otherwise, the first 64 bytes exist, and of the lanes after them,
+    // those up to len are active; no inactive lane is in the next page.
     unsafe {
-        match len {
-            ..=128 if !is_near_page_end(data.wrapping_add(64)) => {
-                let sums = add_words(words(load(data)), load_first(data.add(64), len - 64));
-                end_around_add(unbiased(sums, 2), seed)
-            }
-            _ => {
-                begin_on_a_line();
-                avx512::above_64(data, len, seed)
-            }
+        if len > 128 {
+            return avx512::above_64(data, len, seed);
         }
+        if is_near_page_end(data.add(64)) {
+            // The code for 65 to 128 bytes follows, and begins on a line too.
+            begin_on_a_line();
+            return avx512::above_64(data, len, seed);
+        }
+        let sums = add_words(words(load(data)), load_first(data.add(64), len - 64));
+        end_around_add(unbiased(sums, 2), seed)
     }
 }
