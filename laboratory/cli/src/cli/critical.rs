@@ -37,10 +37,8 @@ pub struct Critical {
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub size: Option<usize>,
     /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell,
-    /// generic, or
-    /// measured: width, ports and latencies measured on this machine, once [default: this CPU's table, or
-    /// measured if
-    /// there is none].
+    /// generic, or measured: width, ports and latencies measured on this machine, once [default: this CPU's
+    /// table, or measured if there is none].
     #[arg(long, value_name = "NAME")]
     pub microarchitecture: Option<String>,
     /// Measure the latencies on this machine first; measured latencies take precedence over tables.

@@ -27,8 +27,7 @@ pub struct Gate {
     #[arg(long, value_name = "PATH")]
     pub against: Option<PathBuf>,
     /// Rows to check, by name, FAMILY/NAME, glob or /regular expression/ [default: the library's and
-    /// plug-ins, or all
-    /// if there are none].
+    /// plug-ins, or all if there are none].
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
     /// Time limit for the decision: 20s, 2m.

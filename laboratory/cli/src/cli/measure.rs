@@ -22,8 +22,7 @@ pub struct Effort {
     #[arg(long, value_name = "TIME", value_parser = super::parse_duration)]
     pub budget: Option<std::time::Duration>,
     /// Worker processes, each of which repeats the measurement with its own memory layout; twice as many if
-    /// the C
-    /// library is also measured with raised thresholds.
+    /// the C library is also measured with raised thresholds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub replicates: Option<u32>,
     /// Unit of the figures: ticks, cycles, ns, GB/s, GiB/s, B/cycle.
@@ -108,15 +107,12 @@ pub struct Measure {
     #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = super::text(), allow_hyphen_values = true)]
     pub sizes: String,
     /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (1
-    /// to 63
-    /// bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
+    /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',', default_value = "0")]
     pub offsets: Vec<String>,
     /// State of the caches: hot; cold:clflush, cold:evict, cold:arena (streams of calls that miss), with
-    /// :single for
-    /// one isolated call, with :src or :dst for one operand; mixed:P (each buffer is hot with a probability
-    /// of P
-    /// percent, else cold).
+    /// :single for one isolated call, with :src or :dst for one operand; mixed:P (each buffer is hot with a
+    /// probability of P percent, else cold).
     #[arg(long, value_name = "STATES", value_delimiter = ',', default_value = "hot")]
     pub cache: Vec<String>,
     /// Dependence between calls: chained, independent, fenced.

@@ -24,8 +24,7 @@ pub struct Real {
     #[arg(long, value_name = "[FAMILY=]FILE")]
     pub record: Vec<String>,
     /// Also run the command with this value of GLIBC_TUNABLES, as printed by 'carryline tune --libc', and
-    /// without the
-    /// interposer.
+    /// without the interposer.
     #[arg(long, value_name = "NAME=VALUE:...", value_parser = super::text())]
     pub tunables: Option<String>,
     /// Compare exit statuses only, for commands that print times.

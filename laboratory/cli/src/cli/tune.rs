@@ -45,8 +45,7 @@ pub struct Tune {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["libc", "from"])]
     pub check: Option<PathBuf>,
     /// Keep settings that are faster overall even if they cost up to this many percent under some condition,
-    /// such as
-    /// with cold buffers.
+    /// such as with cold buffers.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, conflicts_with = "check")]
     pub may_cost: f64,
     /// Tune the C library instead: the thresholds that GLIBC_TUNABLES sets for memcpy, memmove and memset.
