@@ -40,7 +40,8 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The time that a process waits for another one that is writing, in seconds.
+/// The time that a process waits for another one that is writing, in seconds, unless
+/// [`Store::set_busy_s`] says otherwise.
 pub const BUSY_S: u64 = 10;
 
 /// An open store.
@@ -50,6 +51,7 @@ pub struct Store {
     path: PathBuf,
     identity: Option<Identity>,
     privacy: Privacy,
+    busy_s: u64,
 }
 
 impl Store {
@@ -127,7 +129,7 @@ impl Store {
 
     fn of(connection: Connection, path: &Path) -> Store {
         let identity = Identity::of(path);
-        Store { connection, path: path.to_owned(), identity, privacy: Privacy::of_environment() }
+        Store { connection, path: path.to_owned(), identity, privacy: Privacy::of_environment(), busy_s: BUSY_S }
     }
 
     fn try_open(path: &Path) -> Result<Store, StoreError> {
@@ -177,6 +179,16 @@ impl Store {
         path_in(variable("XDG_DATA_HOME"), variable("HOME")).ok_or(StoreError::NoDataDirectory)
     }
 
+    /// Sets how long this store waits for another process that is writing, in seconds.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn set_busy_s(&mut self, seconds: u64) -> Result<(), StoreError> {
+        self.connection.busy_timeout(Duration::from_secs(seconds)).map_err(self.failed())?;
+        self.busy_s = seconds;
+        Ok(())
+    }
+
     /// The absolute path of the store.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -199,7 +211,7 @@ impl Store {
     }
 
     fn failed(&self) -> impl Fn(rusqlite::Error) -> StoreError + Copy + '_ {
-        about(&self.path, BUSY_S)
+        about(&self.path, self.busy_s)
     }
 
     fn damaged(&self, what: impl Into<String>) -> StoreError {
