@@ -74,7 +74,7 @@ pub struct Subjects {
 #[command(after_help = "\
 Examples:
   carryline run --budget 60s
-  carryline run --family checksum --report checksum.html
+  carryline run --family checksum --report sums.html
   carryline run --sizes capture:traffic.pcap --plugin ./mine.so:my_sum:checksum")]
 pub struct Run {
     #[command(flatten)]

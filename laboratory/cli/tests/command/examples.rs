@@ -156,7 +156,7 @@ fn run_all(commands: &[String], few: bool) {
         }
     };
     std::thread::scope(|scope| {
-        let workers = [scope.spawn(work), scope.spawn(work)];
+        let workers = [scope.spawn(work), scope.spawn(work), scope.spawn(work)];
         for worker in workers {
             if let Err(panic) = worker.join() {
                 std::panic::resume_unwind(panic);
