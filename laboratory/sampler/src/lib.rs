@@ -23,7 +23,7 @@ use carryline_machine::environment::{CacheSizes, Level};
 use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
-pub use prepare::{flush, touch};
+pub use prepare::{flush, touch, zero_words};
 pub use workload::{least_bytes, level_of, memory_bytes};
 
 use batch::WARM_CALLS;
