@@ -1,12 +1,11 @@
 //! Every example in the help texts, in the README and in the pages of docs runs as it stands, but for a smaller budget.
 
 use crate::reproduce::ALL;
-use crate::support::{Place, RIGHT_SUM, SHORT_VERIFICATION, capture, texts};
+use crate::support::{Place, RIGHT_SUM, SHORT_VERIFICATION, capture, texts, three_at_a_time};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The commands that a help text shows, without the remarks beside them.
 fn examples_in(help: &str) -> Vec<String> {
@@ -121,47 +120,36 @@ fn run_all(commands: &[String], few: bool) {
     // For `compare` and `gate`.
     place.expect(&["export", "1", "--to", "json", "--raw", "--output", "base.json"], 0);
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_carryline"), place.file("old")).expect("a link");
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let line = format!("{} {}", without_limit(command), shorter(command, few));
-            let mut shell = Command::new("sh");
-            if few {
-                shell.env(SHORT_VERIFICATION, "1");
-            }
-            let output = shell
-                .args(["-c", &line])
-                .current_dir(place.path())
-                .env("PATH", &path)
-                .env("HOME", place.path())
-                .env("XDG_DATA_HOME", place.file("data"))
-                .env("XDG_CACHE_HOME", place.file("cache"))
-                .output()
-                .expect("a shell");
-            let (out, err) = texts(&output);
-            // A machine that is too noisy to tell is an answer of `tune`, and of `gate`, as is that it is slower than before.
-            let answer = match output.status.code() {
-                Some(5) => command.starts_with("carryline tune") || command.starts_with("carryline gate"),
-                Some(4) => command.starts_with("carryline gate"),
-                // The program that it names does not exist here.
-                Some(2) => command.starts_with("carryline audit --command"),
-                _ => false,
-            };
-            assert!(
-                answer || output.status.success(),
-                "{line}: {}\n--- out\n{out}\n--- err\n{err}",
-                output.status
-            );
-            assert!(!out.is_empty() || command.contains('>'), "{line} prints nothing");
+    three_at_a_time(commands, |command| {
+        let line = format!("{} {}", without_limit(command), shorter(command, few));
+        let mut shell = Command::new("sh");
+        if few {
+            shell.env(SHORT_VERIFICATION, "1");
         }
-    };
-    std::thread::scope(|scope| {
-        let workers = [scope.spawn(work), scope.spawn(work), scope.spawn(work)];
-        for worker in workers {
-            if let Err(panic) = worker.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
+        let output = shell
+            .args(["-c", &line])
+            .current_dir(place.path())
+            .env("PATH", &path)
+            .env("HOME", place.path())
+            .env("XDG_DATA_HOME", place.file("data"))
+            .env("XDG_CACHE_HOME", place.file("cache"))
+            .output()
+            .expect("a shell");
+        let (out, err) = texts(&output);
+        // A machine that is too noisy to tell is an answer of `tune`, and of `gate`, as is that it is slower than before.
+        let answer = match output.status.code() {
+            Some(5) => command.starts_with("carryline tune") || command.starts_with("carryline gate"),
+            Some(4) => command.starts_with("carryline gate"),
+            // The program that it names does not exist here.
+            Some(2) => command.starts_with("carryline audit --command"),
+            _ => false,
+        };
+        assert!(
+            answer || output.status.success(),
+            "{line}: {}\n--- out\n{out}\n--- err\n{err}",
+            output.status
+        );
+        assert!(!out.is_empty() || command.contains('>'), "{line} prints nothing");
     });
 }
 

@@ -1,6 +1,6 @@
 //! The command survives its workers, the store survives the command, and the results survive the store.
 
-use crate::support::{Place, RIGHT_SUM, short, texts};
+use crate::support::{Place, RIGHT_SUM, short, texts, three_at_a_time};
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Stdio};
@@ -49,7 +49,7 @@ fn plugin_source(name: &str, body: &str) -> String {
 #[test]
 fn a_misbehaving_routine_costs_only_its_own_row() {
     let place = Place::new();
-    for (name, body, status, reason) in MISBEHAVING {
+    three_at_a_time(&MISBEHAVING, |&(name, body, status, reason)| {
         place.shared_object(name, &plugin_source(name, body));
         let plugin = format!("./{name}.so:{name}:checksum");
         let mut arguments = short(&["measure", "--plugin", &plugin, "--variants", "checksum/avx2"]);
@@ -70,7 +70,7 @@ fn a_misbehaving_routine_costs_only_its_own_row() {
         assert_eq!(output.status.code(), Some(exit_status(status)), "{name}: {err}");
         assert!(own["detail"].as_str().unwrap_or_default().contains(reason), "{name}: {own}");
         assert_eq!(cell("avx2").map(|c| c["status"].clone()), Some("ok".into()), "{name}: {out}");
-    }
+    });
 }
 
 #[test]
@@ -308,9 +308,8 @@ fn running_out_of_memory_blames_no_subject() {
 fn a_fault_seen_only_once_is_no_verdict() {
     let place = Place::new();
     // Fails in the first process that calls it, at its 1000th call.
-    for (name, fault) in
-        [("aborts", "abort();"), ("faults", "*(volatile int *)8 = 1;"), ("leaves", "exit(0);")]
-    {
+    let faults = [("aborts", "abort();"), ("faults", "*(volatile int *)8 = 1;"), ("leaves", "exit(0);")];
+    three_at_a_time(&faults, |(name, fault)| {
         let file = place.file(name);
         let body = format!(
             "static int n; if (++n == 1000 && access(\"{0}\", F_OK) != 0) {{ fclose(fopen(\"{0}\", \"w\")); {fault} }} \
@@ -325,7 +324,7 @@ fn a_fault_seen_only_once_is_no_verdict() {
         let row =
             run["cells"].as_array().and_then(|c| c.iter().find(|c| c["variant"] == format!("plugin:{name}")));
         assert_eq!(row.map(|row| row["status"].clone()), Some("ok".into()), "the file is there now: {run}");
-    }
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ pub mod pty;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// With this variable, a debug build verifies as thoroughly as every worker does before it times anything, and no more.
 pub const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
@@ -146,6 +147,23 @@ pub const SHORT: [&str; 4] = ["--budget", "400ms", "--replicates", "2"];
 /// Arguments with [`SHORT`] behind them.
 pub fn short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     arguments.iter().copied().chain(SHORT).collect()
+}
+
+/// Checks every item, three at a time: for commands that wait, and of which none depends on another.
+pub fn three_at_a_time<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check(item);
+        }
+    };
+    std::thread::scope(|scope| {
+        for worker in [scope.spawn(work), scope.spawn(work), scope.spawn(work)] {
+            if let Err(panic) = worker.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
 }
 
 /// A right checksum in C, byte by byte.
