@@ -122,7 +122,8 @@ fn verify_all(
     let (next, complaints) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let table = Mutex::new(table);
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from).max(2) {
+        // One more than CPUs: some kernels sleep or hang.
+        for _ in 0..=std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(kernel) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = verify_with(&kernel.spec, objects, seed, false);
