@@ -129,7 +129,13 @@ impl Store {
 
     fn of(connection: Connection, path: &Path) -> Store {
         let identity = Identity::of(path);
-        Store { connection, path: path.to_owned(), identity, privacy: Privacy::of_environment(), busy_s: BUSY_S }
+        Store {
+            connection,
+            path: path.to_owned(),
+            identity,
+            privacy: Privacy::of_environment(),
+            busy_s: BUSY_S,
+        }
     }
 
     fn try_open(path: &Path) -> Result<Store, StoreError> {

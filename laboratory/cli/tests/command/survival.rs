@@ -298,7 +298,9 @@ fn running_out_of_memory_blames_no_subject() {
         command.args(["-c", &script]).current_dir(place.path()).stdin(Stdio::null());
         let output = command.output().expect("a shell");
         let (out, err) = texts(&output);
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{kib} KiB: {}\n{out}\n{err}", output.status);
+        // Where even a few bytes are refused, Rust's allocator ends the program.
+        let ended = matches!(output.status.code(), Some(0 | 1)) || err.contains("memory allocation of");
+        assert!(ended, "{kib} KiB: {}\n{out}\n{err}", output.status);
         refused += i32::from(out.contains("\"not verified\"") && out.to_lowercase().contains("memory"));
     }
     assert!(refused > 0, "memory never ran out");
