@@ -1,6 +1,6 @@
 //! Loops of four blocks with aligned stores: filling, and copying in both directions.
 
-use super::{Block, Fill, Zero, bytes_to_multiple, load, store};
+use super::{Block, Fill, Zero, bytes_to_multiple, bytes_to_next_multiple, load, store};
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The source is read normally.
@@ -12,8 +12,8 @@ pub(crate) const READ_ONCE: bool = true;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 const READ_ONCE_AHEAD_BYTES: usize = 1024;
 
-/// Fills with one unaligned block at the start if needed, four at the end and, between them, groups of four
-/// whose stores are aligned to the block:
+/// Fills with one unaligned block at the start, four at the end and, between them, groups of four whose stores
+/// are aligned to the block:
 ///
 /// ```text
 /// [ head ][        tail, 4 blocks        ]      len just above four blocks
@@ -27,14 +27,13 @@ const READ_ONCE_AHEAD_BYTES: usize = 1024;
 #[inline(always)]
 pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
     let last_group = len - 4 * B::BYTES;
-    // SAFETY: the head is the first block. The loop starts less than a block in and runs while a group starts
+    // SAFETY: the head is the first block. The loop starts at most a block in and runs while a group starts
     // before the last group, hence ends before len. The last group ends at len.
     unsafe {
         let block: B = fill.block();
-        let mut at = bytes_to_multiple(dst, B::BYTES);
-        if at > 0 {
-            store(dst, block);
-        }
+        // Also if the start is aligned: the loop then often has a group less.
+        store(dst, block);
+        let mut at = bytes_to_next_multiple(dst, B::BYTES);
         while at < last_group {
             store_group(dst.add(at), [block; 4]);
             at += 4 * B::BYTES;
@@ -85,6 +84,21 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
             store(dst, head);
         }
     }
+}
+
+/// Whether a copy should go downwards: if the destination is at most half a page above the source modulo the
+/// page.
+///
+/// CPUs compare the low 12 bits of a load's address with those of the stores before it. If the two overlap in
+/// part, the load waits until the store is in the cache. Upwards, loads of such a copy follow stores of the
+/// same low bits; downwards, they move away from them. Copies of 16 KiB on Zen 5 (AVX-512, L1) take 262 to
+/// 266 ticks upwards and 157 to 160 downwards with the destination 200 to 700 bytes above the source, and 158
+/// and 250 to 266 with 3300 to 4000. A distance of a multiple of the block is the same in both directions.
+/// For small copies a mispredicted branch costs more than this gains: at random distances it pays from about
+/// 6 KiB.
+#[inline(always)]
+pub(crate) fn is_downwards_faster(dst: *const u8, src: *const u8) -> bool {
+    dst.addr().wrapping_sub(src.addr()).wrapping_sub(1) & 4095 < 2047
 }
 
 /// Copies downwards, to a destination that begins inside the source or after it:
@@ -159,4 +173,24 @@ fn prefetch_once<B: Block>(at: *const u8) {
     }
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
     let _ = at;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_downwards_faster;
+
+    #[test]
+    fn copies_go_downwards_if_loads_would_follow_stores_of_the_same_low_bits() {
+        let src = core::ptr::without_provenance::<u8>((1 << 40) + 77);
+        for pages in [0, 4096, 1 << 20, 4096_usize.wrapping_neg(), (1_usize << 30).wrapping_neg()] {
+            let downwards =
+                |above: usize| is_downwards_faster(src.wrapping_add(pages).wrapping_add(above), src);
+            for above in [1, 9, 63, 64, 255, 2046, 2047] {
+                assert!(downwards(above), "{pages} + {above}");
+            }
+            for above in [0, 2048, 2049, 3300, 4032, 4095] {
+                assert!(!downwards(above), "{pages} + {above}");
+            }
+        }
+    }
 }

@@ -24,6 +24,8 @@ mod rep;
 pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::READ_ONCE;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use loops::is_downwards_faster;
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop, zero_aligned_loop};
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -173,7 +175,6 @@ pub(crate) unsafe fn assume_init(slice: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 }
 
 /// Bytes from `address` (exclusive) up to the next multiple of `alignment`: 1 to `alignment`.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn bytes_to_next_multiple(address: *const u8, alignment: usize) -> usize {
     alignment - (address.addr() & (alignment - 1))

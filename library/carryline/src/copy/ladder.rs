@@ -94,7 +94,7 @@ macro_rules! ladder {
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            use $crate::blocks::{self, READ_KEPT, READ_ONCE, copy_forward};
+            use $crate::blocks::{self, READ_KEPT, READ_ONCE, copy_backward, copy_forward};
             use $crate::intent::Way;
             // SAFETY: len exceeds what each path requires; no overlap and the level by contract.
             unsafe {
@@ -102,6 +102,8 @@ macro_rules! ladder {
                     blocks::copy_rep_movsb(dst, src, len);
                 } else if plan.source_done {
                     copy_forward::<$block, READ_ONCE>(dst, src, len);
+                } else if len >= $crate::intent::LOOPS_BELOW_BYTES && blocks::is_downwards_faster(dst, src) {
+                    copy_backward::<$block>(dst, src, len);
                 } else {
                     copy_forward::<$block, READ_KEPT>(dst, src, len);
                 }

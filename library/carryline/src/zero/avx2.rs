@@ -24,8 +24,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             0..=64 => zero_mixed_up_to_64(dst, len),
             65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
             129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
-            257..=512 => zero_head_tail::<__m256i, 8>(dst, len),
-            513..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
+            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
             _ => {
                 begin_on_a_line();
                 large_by_size(dst, len);
@@ -49,7 +48,6 @@ unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
             33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
             65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
             129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
-            257..=512 => zero_head_tail::<__m256i, 8>(dst, len),
             _ => zero_aligned_loop::<__m256i>(dst, len),
         }
     }
