@@ -35,11 +35,10 @@ pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill:
         store(dst, block);
         let mut at = bytes_to_next_multiple(dst, B::BYTES);
         while at < last_group {
-            store_group(dst.add(at), [block; 4]);
+            fill_group(dst.add(at), block);
             at += 4 * B::BYTES;
-            compiler_fence(Ordering::SeqCst);
         }
-        store_group(dst.add(last_group), [block; 4]);
+        fill_group(dst.add(last_group), block);
     }
 }
 
@@ -145,6 +144,21 @@ unsafe fn load_group<B: Block>(from: *const u8) -> [B; 4] {
     // SAFETY: four blocks by contract.
     unsafe {
         [load(from), load(from.add(B::BYTES)), load(from.add(2 * B::BYTES)), load(from.add(3 * B::BYTES))]
+    }
+}
+
+/// Fills four blocks in ascending order. LLVM reverses the stores if nothing keeps their order, and zeroing
+/// 512 KiB of L2 with 32-byte stores then takes 7208 ticks instead of 5219 on Zen 5, because halves of a line
+/// that are not stored one after the other are not combined.
+///
+/// # Safety
+/// `to` is valid for writes of four blocks.
+#[inline(always)]
+unsafe fn fill_group<B: Block>(to: *mut u8, block: B) {
+    for i in 0..4 {
+        // SAFETY: one of four blocks by contract.
+        unsafe { store(to.add(i * B::BYTES), block) };
+        compiler_fence(Ordering::SeqCst);
     }
 }
 
