@@ -95,6 +95,7 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
 /// and 250 to 266 with 3300 to 4000. A distance of a multiple of the block is the same in both directions.
 /// For small copies a mispredicted branch costs more than this gains: at random distances it pays from about
 /// 6 KiB.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn is_downwards_faster(dst: *const u8, src: *const u8) -> bool {
     dst.addr().wrapping_sub(src.addr()).wrapping_sub(1) & 4095 < 2047
@@ -189,7 +190,7 @@ fn prefetch_once<B: Block>(at: *const u8) {
     let _ = at;
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64", target_feature = "sse2"))]
 mod tests {
     use super::is_downwards_faster;
 
