@@ -2,35 +2,56 @@
 //! of each is followed from its entry through every direct jump and call, and the CPU feature of each
 //! instruction is checked.
 //!
-//! Indirect calls and jumps are not followed; they belong to dispatchers (`carryline`, libc, peers).
+//! Indirect calls and jumps are not followed; they belong to dispatchers (`carryline`, libc, peers) and to
+//! panics.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use carryline::internals::cpu::Features;
 use carryline_variants::{Role, all};
 use iced_x86::{CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction};
+use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The executable sections of this program, which can be read as data.
-fn text() -> Vec<Range<usize>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux says what is mapped");
-    let own = std::env::current_exe().expect("this program has a name").display().to_string();
-    let hex = |text: &str| usize::from_str_radix(text, 16).expect("an address");
-    maps.lines()
-        .filter(|line| line.split_whitespace().nth(1) == Some("r-xp") && line.ends_with(&own))
-        .filter_map(|line| line.split_whitespace().next()?.split_once('-'))
-        .map(|(low, high)| hex(low)..hex(high))
-        .collect()
+/// The code of this program, which can be read as data.
+struct Program {
+    /// The executable sections.
+    text: Vec<Range<usize>>,
+    /// The end addresses of all functions.
+    ends: BTreeSet<usize>,
+}
+
+impl Program {
+    fn this() -> Self {
+        let path = std::env::current_exe().expect("this program has a path");
+        let own = path.display().to_string();
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux says what is mapped");
+        let hex = |text: &str| usize::from_str_radix(text, 16).expect("an address");
+        // The permissions and the addresses of each mapping of the program's file.
+        let mapped = maps.lines().filter(|line| line.ends_with(&own)).filter_map(|line| {
+            let mut fields = line.split_whitespace();
+            let (low, high) = fields.next()?.split_once('-')?;
+            Some((fields.next()?, hex(low)..hex(high)))
+        });
+        let mapped: Vec<_> = mapped.collect();
+        let base = mapped.first().expect("the program is mapped").1.start;
+        let bytes = std::fs::read(&path).expect("this program's file");
+        let file = object::File::parse(&*bytes).expect("an executable");
+        let functions = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text);
+        let end = |symbol: object::Symbol<'_, '_>| base + (symbol.address() + symbol.size()) as usize;
+        let text = mapped.into_iter().filter(|(permissions, _)| *permissions == "r-xp");
+        Self { ends: functions.map(end).collect(), text: text.map(|(_, range)| range).collect() }
+    }
 }
 
 /// Every instruction that can be reached from `start` by direct jumps and calls.
-fn reachable(start: usize, text: &[Range<usize>]) -> Vec<Instruction> {
+fn reachable(start: usize, program: &Program) -> Vec<Instruction> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![start];
     while let Some(address) = open.pop() {
-        let Some(range) = text.iter().find(|range| range.contains(&address)) else { continue };
+        let Some(range) = program.text.iter().find(|range| range.contains(&address)) else { continue };
         if !seen.insert(address) {
             continue;
         }
@@ -42,6 +63,9 @@ fn reachable(start: usize, text: &[Range<usize>]) -> Vec<Instruction> {
         let next = instruction.next_ip() as usize;
         let target = instruction.near_branch_target() as usize;
         match instruction.flow_control() {
+            // A call at the end of a function never returns: what follows is another function.
+            FlowControl::IndirectCall if program.ends.contains(&next) => {}
+            FlowControl::Call if program.ends.contains(&next) => open.push(target),
             FlowControl::Next | FlowControl::IndirectCall => open.push(next),
             FlowControl::UnconditionalBranch => open.push(target),
             FlowControl::ConditionalBranch | FlowControl::Call => open.extend([next, target]),
@@ -105,8 +129,8 @@ fn has(features: Features, wanted: CpuidFeature) -> bool {
 }
 
 /// The instructions of a variant that these features do not cover.
-fn above(start: usize, features: Features, text: &[Range<usize>]) -> Vec<String> {
-    reachable(start, text)
+fn above(start: usize, features: Features, program: &Program) -> Vec<String> {
+    reachable(start, program)
         .iter()
         .filter_map(|instruction| {
             let wanted = instruction.cpuid_features().iter();
@@ -118,17 +142,17 @@ fn above(start: usize, features: Features, text: &[Range<usize>]) -> Vec<String>
 
 #[test]
 fn no_variant_uses_more_than_it_declares() {
-    let text = text();
-    assert!(!text.is_empty());
+    let program = Program::this();
+    assert!(!program.text.is_empty() && !program.ends.is_empty());
     for variant in all().filter(|variant| variant.role != Role::Peer) {
-        let found = above(variant.routine.address(), variant.needs, &text);
+        let found = above(variant.routine.address(), variant.needs, &program);
         assert!(found.is_empty(), "{}/{}: {found:?}", variant.family(), variant.name);
     }
 }
 
 #[test]
 fn undeclared_features_are_found() {
-    let text = text();
+    let program = Program::this();
     let mut checked = 0;
     for (feature, names) in [
         (Features::AVX2, &["avx2"][..]),
@@ -137,7 +161,7 @@ fn undeclared_features_are_found() {
         (Features::CLZERO, &["clzero"]),
     ] {
         for variant in all().filter(|variant| names.contains(&variant.name)) {
-            let found = above(variant.routine.address(), variant.needs.masked(feature), &text);
+            let found = above(variant.routine.address(), variant.needs.masked(feature), &program);
             assert!(!found.is_empty(), "{}/{} without {feature:?}", variant.family(), variant.name);
             checked += 1;
         }
