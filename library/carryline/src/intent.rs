@@ -171,20 +171,26 @@ enum Job {
     },
 }
 
+impl Job {
+    #[inline(always)]
+    fn copy(dst: *const u8, src: *const u8) -> Job {
+        Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) }
+    }
+}
+
 impl Plan {
     /// The plan for zeroing `len` bytes.
     #[must_use]
     #[inline(always)]
     pub fn of_zero(intent: Intent, len: usize) -> Plan {
-        Plan::of(intent, len, Job::Zero, has_erms(), decided)
+        Plan::of(intent, len, Job::Zero, has_erms, decided)
     }
 
     /// The plan for copying `len` bytes from `src` to `dst`.
     #[must_use]
     #[inline(always)]
     pub fn of_copy(intent: Intent, dst: *const u8, src: *const u8, len: usize) -> Plan {
-        let job = Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) };
-        Plan::of(intent, len, job, has_erms(), decided)
+        Plan::of(intent, len, Job::copy(dst, src), has_erms, decided)
     }
 
     /// The plan for the same call without a fence. Without the wait for memory, `NotSoon` bytes get
@@ -201,7 +207,13 @@ impl Plan {
     /// Chooses the method. If the caches decide, all buffers of the job must fit into them. Their share is at
     /// least the smallest of [`SHARE_BYTES`], so it is read only from there on.
     #[inline(always)]
-    fn of(intent: Intent, len: usize, job: Job, has_erms: bool, decided: impl Fn(Decision) -> usize) -> Plan {
+    fn of(
+        intent: Intent,
+        len: usize,
+        job: Job,
+        has_erms: impl Fn() -> bool,
+        decided: impl Fn(Decision) -> usize,
+    ) -> Plan {
         let is_not_soon = matches!(intent.next, Next::NotSoon | Next::Device);
         let (buffers, non_temporal, string, is_string_safe) = match job {
             Job::Zero => {
@@ -232,7 +244,7 @@ impl Plan {
         };
         let way = match () {
             () if is_non_temporal => Way::NonTemporal,
-            () if has_erms && is_string_safe && !is_read_once && len >= decided(string) => Way::String,
+            () if !is_read_once && len >= decided(string) && is_string_safe && has_erms() => Way::String,
             () => Way::Loop,
         };
         Plan { way, source_done: is_read_once }

@@ -1,6 +1,6 @@
 //! Loops of four blocks with aligned stores: filling, and copying in both directions.
 
-use super::{Block, Fill, Zero, bytes_to_multiple, bytes_to_next_multiple, load, store};
+use super::{Block, Fill, Zero, bytes_to_next_multiple, load, store};
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The source is read normally.
@@ -67,8 +67,8 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
     unsafe {
         let head: B = load(src);
         let tail: [B; 4] = load_group(src.add(last_group));
-        let misaligned = bytes_to_multiple(dst, B::BYTES);
-        let mut at = misaligned;
+        // Also if the start is aligned: the loop then often has a group less.
+        let mut at = bytes_to_next_multiple(dst, B::BYTES);
         while at < last_group {
             if READ == READ_ONCE {
                 prefetch_once::<B>(src.wrapping_add(at));
@@ -79,9 +79,7 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
             compiler_fence(Ordering::SeqCst);
         }
         store_group(dst.add(last_group), tail);
-        if misaligned > 0 {
-            store(dst, head);
-        }
+        store(dst, head);
     }
 }
 

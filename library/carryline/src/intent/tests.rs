@@ -19,11 +19,17 @@ fn unmeasured() -> &'static Profile<'static> {
 
 /// The plan for a profile on a CPU with these caches.
 fn plan(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job, has_erms: bool) -> Plan {
-    Plan::of(intent.into(), len, job, has_erms, |decision| match decision {
-        Decision::CacheShare => SHARE,
-        Decision::LastLevel => LAST_LEVEL,
-        _ => profile.decisions.get(decision),
-    })
+    Plan::of(
+        intent.into(),
+        len,
+        job,
+        || has_erms,
+        |decision| match decision {
+            Decision::CacheShare => SHARE,
+            Decision::LastLevel => LAST_LEVEL,
+            _ => profile.decisions.get(decision),
+        },
+    )
 }
 
 fn way(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job) -> Way {
@@ -147,9 +153,9 @@ fn cache_sizes_are_read_only_where_they_matter() {
         _ => unmeasured().decisions.get(decision),
     };
     for next in EVERY_NEXT {
-        Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, true, no_cache);
+        Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, || true, no_cache);
     }
-    Plan::of(Next::ReadHere.into(), usize::MAX, COPY, true, no_cache);
+    Plan::of(Next::ReadHere.into(), usize::MAX, COPY, || true, no_cache);
 }
 
 #[test]
@@ -157,7 +163,7 @@ fn extreme_thresholds_work() {
     for threshold in [0, 1, usize::MAX] {
         for next in [Next::Unknown, Next::ReadElsewhere] {
             let is_non_temporal =
-                |len| Plan::of(next.into(), len, Job::Zero, true, |_| threshold).way == Way::NonTemporal;
+                |len| Plan::of(next.into(), len, Job::Zero, || true, |_| threshold).way == Way::NonTemporal;
             assert!(!is_non_temporal(0));
             assert_eq!(is_non_temporal(1 << 40), threshold <= 1 << 40);
             assert!(is_non_temporal(usize::MAX));
