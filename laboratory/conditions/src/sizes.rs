@@ -21,7 +21,17 @@ pub struct Sizes {
     /// learn; `None` if they never repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<u32>,
+    /// Whether there is a period and the branch predictors had learned it: its calls run [`LEARNING_PASSES`]
+    /// times untimed before each batch. False in runs stored before 2026-11-23, in which they ran twice.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub learned: bool,
 }
+
+/// How often the calls of a period run untimed before each batch, because the batches of the other members
+/// make the branch predictors forget them. Copies of `fleet:memcpy-A/period:4096` by AVX2 on Zen 5, in rounds
+/// of 15 members, take 11.1 ticks after 2 passes (glibc's 8.9), 7.6 after 8 (8.2), 6.6 after 32 (7.2) and 6.5
+/// after 128 (7.2). In rounds of two members, 2 passes suffice.
+pub const LEARNING_PASSES: usize = 32;
 
 /// The longest period: its list takes one mebibyte.
 pub const MOST_PERIOD: u32 = 1 << 16;
@@ -47,7 +57,7 @@ impl Sizes {
     /// Sizes that never repeat in the same order.
     #[must_use]
     pub fn new(label: impl Into<String>, draw: Draw) -> Sizes {
-        Sizes { label: label.into(), draw, period: None }
+        Sizes { label: label.into(), draw, period: None, learned: false }
     }
 
     /// A fixed size, with the number as its label.

@@ -118,6 +118,8 @@ enum Size<'a> {
 #[derive(Serialize)]
 struct PublicCondition<'a> {
     size: Size<'a>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    learned: bool,
     offsets: String,
     cache: String,
     dependence: &'static str,
@@ -179,6 +181,7 @@ pub fn condition(condition: &Condition) -> serde_json::Value {
 fn public_condition(condition: &Condition) -> PublicCondition<'_> {
     PublicCondition {
         size: labels::fixed_size(condition).map_or(Size::Label(&condition.sizes.label), Size::Bytes),
+        learned: condition.sizes.learned,
         offsets: condition.offsets.to_string(),
         cache: condition.cache.to_string(),
         dependence: condition.dependence.word(),

@@ -3,6 +3,7 @@
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls};
 use super::{Bench, prepare};
+use carryline_conditions::sizes::LEARNING_PASSES;
 use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
 use carryline_machine::clock;
 use carryline_statistics::shuffle;
@@ -24,7 +25,11 @@ impl Bench<'_> {
         let count = self.batch_calls * multiplier as usize;
         let entries = count * segments;
         let warm = self.untimed_calls(count);
-        let turns = if self.condition.cache.batch == ColdBatch::Single { WARM_CALLS } else { 1 };
+        let turns = match self.layout.period {
+            Some(period) => LEARNING_PASSES * period / warm,
+            None if self.condition.cache.batch == ColdBatch::Single => WARM_CALLS,
+            None => 1,
+        };
         // The bytes flushed or touched before the calls are at most those that the calls process.
         let work = 2 * self.layout.largest * ((count + warm * turns) * segments) as u64;
         let len = self.layout.largest;
@@ -156,7 +161,7 @@ impl Bench<'_> {
         let hot = self.condition.cache.is_hot();
         let single = self.condition.cache.batch == ColdBatch::Single;
         match count {
-            // The whole list, twice: predictors must relearn it after the other members' batches.
+            // The whole list, with which predictors relearn the sizes after the other members' batches.
             _ if self.layout.period.is_some() => self.calls.len(),
             _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
             1..4 if hot => count.min(2),

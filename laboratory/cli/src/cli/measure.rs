@@ -94,7 +94,7 @@ Sizes: 40 | 4K | 8M | 1..64 (uniform in the range) | fleet:memcpy-A (sizes seen 
 fleet) | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines) |
 capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. The order of
 mixed sizes never repeats, unless a period is given: fleet:memcpy-A/period:4096 repeats 4096 of
-them, so that a branch predictor can learn the order.
+them, which run 32 times untimed before each batch, so that branch predictors know the order.
 
 Examples:
   carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush

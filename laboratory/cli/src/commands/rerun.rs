@@ -24,6 +24,16 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             common,
         );
     }
+    if has_half_learned_period(&header.plan) {
+        output::note(
+            &format!(
+                "run {id} was measured when sizes with a period ran only twice before each batch (now {} times), \
+                 which is too little for branch predictors to learn them; the runs are not comparable there",
+                carryline_conditions::sizes::LEARNING_PASSES
+            ),
+            common,
+        );
+    }
     // Stored paths lack the home folder, which contains a user's name, and bytes that are not UTF-8.
     if let Some(word) =
         words.iter().find(|word| word.contains("~/") || word.contains("/home/*") || word.contains('\u{fffd}'))
@@ -69,6 +79,13 @@ fn has_old_random_offsets(plan: &Value) -> bool {
         && !offsets().any(|offsets| offsets == Offsets::Random)
 }
 
+/// True for a plan stored when predictors had too little time to learn sizes with a period.
+fn has_half_learned_period(plan: &Value) -> bool {
+    let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut sizes = situations.iter().map(|situation| &situation["condition"]["sizes"]);
+    sizes.any(|sizes| sizes["period"].is_u64() && sizes["learned"] != true)
+}
+
 /// Replaces `random` by `random-line` in the command line's offsets. False if there is none to replace.
 fn rename_random_offsets(words: &mut [String]) -> bool {
     let mut named = false;
@@ -100,6 +117,15 @@ mod tests {
         let situations: Vec<Value> =
             offsets.iter().map(|offsets| json!({"condition": {"offsets": offsets}})).collect();
         json!({ "situations": situations })
+    }
+
+    #[test]
+    fn periods_of_old_runs_are_known() {
+        let plan = |sizes: Value| json!({ "situations": [{"condition": {"sizes": sizes}}] });
+        assert!(has_half_learned_period(&plan(json!({"label": "1..64/period:100", "period": 100}))));
+        assert!(!has_half_learned_period(&plan(json!({"period": 100, "learned": true}))));
+        assert!(!has_half_learned_period(&plan(json!({"label": "40"}))));
+        assert!(!has_half_learned_period(&Value::Null));
     }
 
     #[test]

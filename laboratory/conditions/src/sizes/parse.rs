@@ -163,7 +163,7 @@ impl Sizes {
             if period.is_some() && matches!(draw, Draw::Fixed(_)) {
                 return Err(not_a_period(word, "a fixed size has no period"));
             }
-            list.push(Sizes { label: word.to_owned(), draw, period });
+            list.push(Sizes { label: word.to_owned(), draw, period, learned: period.is_some() });
         }
         Ok((list, skipped))
     }
@@ -312,6 +312,7 @@ mod tests {
         let sizes = Sizes::parse_list("fleet:memcpy-A/period:4096,1..64/period:2,1..64").expect("valid");
         assert_eq!(sizes[0].label, "fleet:memcpy-A/period:4096");
         assert_eq!(sizes.iter().map(|s| s.period).collect::<Vec<_>>(), [Some(4096), Some(2), None]);
+        assert_eq!(sizes.iter().map(|s| s.learned).collect::<Vec<_>>(), [true, true, false]);
         assert_eq!(sizes[1].draw, sizes[2].draw);
         assert!(sizes.iter().all(|s| s.check().is_ok()));
         for word in ["1..64/period:1", "1..64/period:", "1..64/period:65537", "40/period:64"] {

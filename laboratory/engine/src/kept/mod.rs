@@ -9,7 +9,7 @@ use crate::failure::{Failure, usage};
 use crate::plan::RunPlan;
 use crate::session::open_kept;
 use anyhow::Context;
-use carryline_conditions::Offsets;
+use carryline_conditions::{Condition, Offsets};
 use carryline_report::json::About;
 use carryline_report::redact::redacted;
 use carryline_results::cells::{self, Summary};
@@ -284,24 +284,37 @@ impl Kept {
     }
 }
 
-/// Renames situations from before `random` offsets were redefined: they had what is now `random-line`, and
-/// must not be mistaken for today's `random`.
+/// Renames situations whose words have changed their meaning since, so that they are not mistaken for
+/// today's.
 fn with_current_names(mut result: RunResult) -> RunResult {
-    let old: Vec<String> = result
-        .cells
-        .iter()
-        .filter(|cell| cell.condition.offsets == Offsets::RandomInLine)
-        .map(|cell| cell.situation.clone())
-        .collect();
-    let rename = |name: &mut String| {
-        if old.contains(name) {
-            *name = name.replace("offset random ", "offset random-line ");
+    let mut renamed = BTreeMap::new();
+    for cell in &mut result.cells {
+        let name = current_name(&cell.situation, &mut cell.condition);
+        let old = std::mem::replace(&mut cell.situation, name.clone());
+        renamed.insert(old, name);
+    }
+    for (name, _) in result.noise_floor.iter_mut().flat_map(|floor| &mut floor.by_situation) {
+        if let Some(current) = renamed.get(name) {
+            name.clone_from(current);
         }
-    };
-    result.cells.iter_mut().for_each(|cell| rename(&mut cell.situation));
-    let floors = result.noise_floor.iter_mut().flat_map(|floor| &mut floor.by_situation);
-    floors.for_each(|(name, _)| rename(name));
+    }
     result
+}
+
+/// The name of a stored situation in today's words: `random` offsets were what is now `random-line`, and
+/// sizes with a period ran too few times for predictors to learn them. The label of its sizes changes with it.
+fn current_name(name: &str, condition: &mut Condition) -> String {
+    let mut name = name.to_owned();
+    if condition.offsets == Offsets::RandomInLine {
+        name = name.replace("offset random ", "offset random-line ");
+    }
+    let sizes = &mut condition.sizes;
+    if sizes.period.is_some() && !sizes.learned {
+        let label = format!("{} (half learned)", sizes.label);
+        name = name.replacen(&sizes.label, &label, 1);
+        sizes.label = label;
+    }
+    name
 }
 
 /// The result of a run that did not end, from its plan and its rounds.
@@ -332,6 +345,7 @@ fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carryline_conditions::sizes::Sizes;
 
     #[test]
     fn the_last_label_counts() {
@@ -341,6 +355,27 @@ mod tests {
         assert_eq!(of("real -- cmd --label x"), None);
         assert_eq!(of("run --labels x"), None);
         assert_eq!(of("run --label"), None);
+    }
+
+    #[test]
+    fn situations_whose_words_have_changed_their_meaning_are_renamed() {
+        let condition = |learned, offsets| Condition {
+            sizes: Sizes { learned, ..Sizes::parse_list("1..64/period:100").expect("sizes").remove(0) },
+            offsets,
+            ..Condition::plain(0)
+        };
+        let name = "copy 1..64/period:100 offset random hot independent";
+        let half = "copy 1..64/period:100 (half learned) offset random hot independent";
+        let line = "copy 1..64/period:100 offset random-line hot independent";
+        for (learned, offsets, expected) in [
+            (true, Offsets::Random, name),
+            (false, Offsets::Random, half),
+            (true, Offsets::RandomInLine, line),
+        ] {
+            let mut condition = condition(learned, offsets);
+            assert_eq!(current_name(name, &mut condition), expected);
+            assert_eq!(condition.sizes.label.contains("half"), !learned);
+        }
     }
 
     #[test]
