@@ -142,8 +142,7 @@ pub struct GoalResult {
     /// The cell with the highest ratio, if `cells` does not include it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub best: Option<CellResult>,
-    /// The number of cells, and how many of them are significantly slower than the opponent, significantly
-    /// faster, and below the required ratio.
+    /// The number of cells by result.
     pub count: Count,
     /// The day of its measurement, if not that of the others.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -203,6 +202,11 @@ pub struct Count {
     pub slower: usize,
     /// With a median below the required ratio.
     pub below: usize,
+    /// Those of `below` that take longer by two core cycles or more. A short call of one size takes a whole
+    /// number of cycles, so one cycle of it is over 5 %, and which of two routines has it changes from run to
+    /// run. Unknown without the length of a cycle.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by_cycles: Option<usize>,
 }
 
 /// The figures of all variants under one condition.

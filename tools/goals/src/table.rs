@@ -159,11 +159,15 @@ pub fn worst_sizes(results: &Results, style: Style) -> String {
     {
         let _ = writeln!(
             out,
-            "\n{}, {}: {} of {} sizes over 5 % behind the best peer; the worst {}:",
+            "\n{}, {}: {} of {} sizes over 5 % behind the best peer{}; the worst {}:",
             goal.family,
             goal.condition,
             goal.count.below,
             goal.count.cells,
+            goal.count
+                .by_cycles
+                .map(|count| format!(", {count} by two core cycles or more"))
+                .unwrap_or_default(),
             goal.cells.len()
         );
         let mut table = Table::new([

@@ -32,7 +32,7 @@ impl Results {
             limits: limits(stored),
             floor: floor(stored),
             warnings: warnings(stored),
-            goals: findings.iter().map(goal).collect(),
+            goals: findings.iter().map(|finding| goal(finding, ticks_per_cycle(stored))).collect(),
             others: super::others::others(stored),
             tables: super::tables::all_variants(stored),
         }
@@ -123,13 +123,17 @@ fn limits(stored: &Stored) -> Vec<Limit> {
             *most = most.max(seen);
         }
     }
-    let Some(ticks) = stored.runs.first().and_then(|run| run.ticks_per_cycle) else { return Vec::new() };
+    let Some(ticks) = ticks_per_cycle(stored) else { return Vec::new() };
     best.into_iter()
         .map(|(level, rates)| {
             let [load, store, nt_store] = rates.map(|bytes_per_tick| rounded(bytes_per_tick * ticks));
             Limit { level, load, store, nt_store }
         })
         .collect()
+}
+
+fn ticks_per_cycle(stored: &Stored) -> Option<f64> {
+    stored.runs.first()?.ticks_per_cycle
 }
 
 fn floor(stored: &Stored) -> Option<Floor> {
@@ -159,12 +163,18 @@ fn kind(finding: &Finding) -> OpponentKind {
     }
 }
 
-fn goal(finding: &Finding) -> GoalResult {
+fn goal(finding: &Finding, ticks_per_cycle: Option<f64>) -> GoalResult {
     let goal = &finding.goal;
     let (sizes, shown) = table::shown(finding);
     let first = finding.cells.first();
     let opponent = shown.or(first);
     let count = |wanted| finding.cells.iter().filter(|cell| order(&cell.ratio, cell.floor) == wanted).count();
+    let below: Vec<&CellFinding> =
+        finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).collect();
+    // Rounded to whole cycles.
+    let cycles = |cell: &CellFinding, ticks: f64| ((cell.ours.median - cell.opponent_ticks) / ticks).round();
+    let by_cycles =
+        ticks_per_cycle.map(|ticks| below.iter().filter(|cell| cycles(cell, ticks) >= 2.0).count());
     let best = finding.cells.last().filter(|_| finding.cells.len() > WORST);
     GoalResult {
         id: goal.id.clone(),
@@ -194,7 +204,8 @@ fn goal(finding: &Finding) -> GoalResult {
             cells: finding.cells.len(),
             faster: count(Order::Faster),
             slower: count(Order::Slower),
-            below: finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).count(),
+            below: below.len(),
+            by_cycles,
         },
         measured: None,
     }
