@@ -171,13 +171,6 @@ enum Job {
     },
 }
 
-impl Job {
-    #[inline(always)]
-    fn copy(dst: *const u8, src: *const u8) -> Job {
-        Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) }
-    }
-}
-
 impl Plan {
     /// The plan for zeroing `len` bytes.
     #[must_use]
@@ -190,7 +183,8 @@ impl Plan {
     #[must_use]
     #[inline(always)]
     pub fn of_copy(intent: Intent, dst: *const u8, src: *const u8, len: usize) -> Plan {
-        Plan::of(intent, len, Job::copy(dst, src), has_erms, decided)
+        let job = Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) };
+        Plan::of(intent, len, job, has_erms, decided)
     }
 
     /// The plan for the same call without a fence. Without the wait for memory, `NotSoon` bytes get
@@ -205,7 +199,9 @@ impl Plan {
     }
 
     /// Chooses the method. If the caches decide, all buffers of the job must fit into them. Their share is at
-    /// least the smallest of [`SHARE_BYTES`], so it is read only from there on.
+    /// least the smallest of [`SHARE_BYTES`], so it is read only from there on. The features are read last: a
+    /// load waits for stores of an earlier call that have the same low address bits, and a large call leaves
+    /// many (3 of 168 ticks for copies of 16 KiB on Zen 5).
     #[inline(always)]
     fn of(
         intent: Intent,
