@@ -1,5 +1,5 @@
 //! Compiles C and C++ programs against an installation, links them with the shared and the static library,
-//! and runs them alone, under valgrind and with the compiler's sanitizers.
+//! and runs them alone, with the compiler's sanitizers and, as a deep check, under valgrind.
 //!
 //! Needs a C compiler (`CC`, or `cc`), as building Rust does. Other tools (a C++ compiler, valgrind,
 //! sanitizers, pkg-config) are skipped with a remark on standard error if they are not installed.
@@ -255,25 +255,35 @@ fn the_machine_code_of_constant_sizes_has_no_call() {
 }
 
 #[test]
-fn valgrind_and_sanitizers_report_nothing() {
-    // One with the shared library and the other with the static one: both are the same code.
+fn sanitizers_report_nothing() {
     let prefix = Prefix::new();
     let cc = cc();
-    if let Some(valgrind) = present("valgrind") {
-        let under = [valgrind, "--quiet", "--error-exitcode=9"];
-        for (source, expected) in PROGRAMS {
-            let program = prefix
-                .compile(&cc, &["-O1", "-g"], source, Link::Shared)
-                .unwrap_or_else(|error| panic!("{error}"));
-            succeeds(&prefix.run(&under, &program), expected, &format!("valgrind {source}"));
-        }
-    }
     let sanitizers = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     for (source, expected) in PROGRAMS {
         // The sources compile without sanitizers, as other tests show.
         match prefix.compile(&cc, &sanitizers, source, Link::Static) {
             Ok(program) => succeeds(&prefix.run(&[], &program), expected, &format!("sanitizers {source}")),
             Err(_) => eprintln!("remark: {cc} has no sanitizers; they are skipped"),
+        }
+    }
+}
+
+/// Valgrind runs the programs some twenty times slower.
+mod deep {
+    use super::*;
+
+    #[test]
+    #[ignore = "deep: every program under valgrind"]
+    fn valgrind_reports_nothing() {
+        let Some(valgrind) = present("valgrind") else { return };
+        let prefix = Prefix::new();
+        let under = [valgrind, "--quiet", "--error-exitcode=9"];
+        for (source, expected) in PROGRAMS {
+            // The other tests run the static library, which is the same code.
+            let program = prefix
+                .compile(&cc(), &["-O1", "-g"], source, Link::Shared)
+                .unwrap_or_else(|error| panic!("{error}"));
+            succeeds(&prefix.run(&under, &program), expected, &format!("valgrind {source}"));
         }
     }
 }
