@@ -7,6 +7,7 @@
 //! | pieces, a copy to make, a pseudo-header, checksum offload to a network card | [`Sum`] |
 //! | a checksum and a field that changes | [`Checksum::replace`] |
 //! | code that works with Linux's `csum_partial` | [`partial`], [`fold`], [`copy_and_sum`] |
+//!
 //! [`Sum`] knows whether the next byte is the first of a word, and [`Checksum`] is the bytes of the field, so
 //! that callers need not care about byte order, odd lengths, or the number of folds. Neither can be confused
 //! with a number.

@@ -2,12 +2,12 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | two slices | [`bytes`]; [`bytes_with`] if you know how the copy is used next, or that the source is not
-//! needed again |
+//! | two slices | [`bytes`]; [`bytes_with`] with an [`Intent`](crate::Intent) |
 //! | an uninitialised destination | [`bytes_uninit`], [`bytes_uninit_with`] |
 //! | both in one buffer | [`within`], [`within_with`] |
 //! | many pieces not needed soon, with one fence for all | [`bytes_unfenced`] and [`drain`](crate::drain) |
 //! | pointers | the same with `_raw` |
+//!
 //! [`bytes`] leaves the copy in the cache, as `memcpy` does, unless source and copy together exceed one
 //! core's share of the caches ([`Next::Unknown`](crate::Next::Unknown)).
 

@@ -2,13 +2,14 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | a slice | [`fill`]; [`fill_with`] if you know how it is used next |
+//! | a slice | [`fill`]; [`fill_with`] with an [`Intent`](crate::Intent) |
 //! | uninitialised memory | [`fill_uninit`], [`fill_uninit_with`] |
 //! | whole pages | [`pages`], [`pages_with`] |
 //! | memory that is already mostly zero | [`if_dirty`] |
 //! | keys, passwords and other secrets that must not stay in memory | [`secret`] |
 //! | many pieces not needed soon, with one fence for all | [`fill_unfenced`] and [`drain`](crate::drain) |
 //! | a pointer | the same with `_raw` |
+//!
 //! [`fill`] leaves the result in the cache, as `memset` does, unless it exceeds one core's share of the
 //! caches ([`Next::Unknown`](crate::Next::Unknown)). The compiler may remove any of these calls except
 //! [`secret`] if it can prove that the memory is not read again.

@@ -1,5 +1,5 @@
-//! Rules for unsafe code: `# Safety` on every unsafe function, private ones too, and comments that discharge
-//! obligations instead of referring to other comments.
+//! Rules for sources: `# Safety` on every unsafe function, private ones too, and comments that discharge
+//! obligations instead of referring to other comments; no unused code; whole tables in documentation.
 //!
 //! Clippy's `missing_safety_doc` with private items mistakes safe functions with `#[target_feature]` for
 //! unsafe ones.
@@ -81,6 +81,28 @@ fn is_shared(file: &Path, next: Option<&str>) -> bool {
     let inside = file.strip_prefix(root).expect("a file of the repository");
     inside.components().any(|part| part.as_os_str() == "tests")
         || next.is_some_and(|line| line.contains("/tests/"))
+}
+
+/// A row that is wrapped, or a paragraph without an empty line before it, becomes a row of its own.
+#[test]
+fn tables_in_documentation_have_one_row_a_line() {
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for file in all_sources() {
+        let text = std::fs::read_to_string(&file).expect("a source file");
+        let mut is_after_row = false;
+        for (at, line) in text.lines().map(str::trim_start).enumerate() {
+            let documentation = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"));
+            let words = documentation.unwrap_or_default().trim();
+            let is_row = words.starts_with("| ");
+            if is_after_row && !is_row && !words.is_empty() {
+                wrong.push(format!("{}:{}: {words}", file.display(), at + 1));
+            }
+            rows += usize::from(is_row);
+            is_after_row = is_row;
+        }
+    }
+    assert!(rows > 20, "only {rows} rows found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
