@@ -2,7 +2,7 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | two slices | [`bytes`]; [`bytes_with`] with an [`Intent`](crate::Intent) |
+//! | two slices | [`bytes`]; [`bytes_with`] with an [`Intent`] |
 //! | an uninitialised destination | [`bytes_uninit`], [`bytes_uninit_with`] |
 //! | both in one buffer | [`within`], [`within_with`] |
 //! | many pieces not needed soon, with one fence for all | [`bytes_unfenced`] and [`drain`](crate::drain) |

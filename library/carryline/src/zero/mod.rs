@@ -2,7 +2,7 @@
 //!
 //! | you have | you call |
 //! | --- | --- |
-//! | a slice | [`fill`]; [`fill_with`] with an [`Intent`](crate::Intent) |
+//! | a slice | [`fill`]; [`fill_with`] with an [`Intent`] |
 //! | uninitialised memory | [`fill_uninit`], [`fill_uninit_with`] |
 //! | whole pages | [`pages`], [`pages_with`] |
 //! | memory that is already mostly zero | [`if_dirty`] |
