@@ -13,6 +13,8 @@ pub struct Case {
     pub segments: &'static [u32],
     pub then: &'static str,
     pub beside: &'static str,
+    /// The other members of the sampler's rounds. The second harness has none.
+    pub others: &'static [&'static str],
     /// Ticks per call; the second argument is the number of calls in the sampler's batch.
     pub second: fn(&mut World, usize) -> f64,
 }
@@ -24,7 +26,9 @@ fn case(
     second: fn(&mut World, usize) -> f64,
 ) -> Case {
     let [sizes, offsets, cache] = words;
-    Case { family, variant, sizes, offsets, cache, segments: &[], then: "nothing", beside: "nothing", second }
+    let (segments, others): (&[u32], &[&str]) = (&[], &[]);
+    let (then, beside) = ("nothing", "nothing");
+    Case { family, variant, sizes, offsets, cache, segments, then, beside, others, second }
 }
 
 pub fn cases() -> Vec<Case> {
@@ -47,6 +51,13 @@ pub fn cases() -> Vec<Case> {
         case(Checksum, "carryline", ["1..1500/period:100", "random", "hot"], |world, _| {
             world.mixed_sizes(Some(100))
         }),
+        // Predictors must know the sizes although the others have been called since.
+        Case {
+            others: &["libc_memcpy", "rep_movsq", "int64_registers", "sse2", "carryline_read_here"],
+            ..case(Copy, "carryline", ["1..1500/period:4096", "random", "hot"], |world, _| {
+                world.mixed_sizes(Some(4096))
+            })
+        },
         case(Zero, "carryline", ["4K", "0", "cold:clflush"], STREAM),
         case(Zero, "carryline", ["4K", "0", "cold:clflush:single"], SINGLE),
         case(Zero, "libc_memset", ["4K", "0", "cold:clflush"], STREAM),

@@ -17,11 +17,18 @@ use std::time::{Duration, Instant};
 /// The sampler's gross median, and the number of calls in its batch if the layout states it.
 fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &CacheSizes) -> (f64, usize) {
     let status = StatusPage::create().expect("a page");
-    let subject = Subject::of_variant(find(case.family, case.variant).expect("in the collection"));
-    let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0)
-        .map_err(|failure| failure.to_string())
-        .expect("a correct routine");
-    let members = [(&verified, 0)];
+    let routines = std::iter::once(case.variant).chain(case.others.iter().copied());
+    let subjects: Vec<Subject> = routines
+        .map(|name| Subject::of_variant(find(case.family, name).expect("in the collection")))
+        .collect();
+    let verified: Vec<_> = subjects
+        .iter()
+        .map(|subject| {
+            let proof = prove(subject, Depth::Replicate, 1, &status, 0);
+            proof.map_err(|failure| failure.to_string()).expect("a correct routine").0
+        })
+        .collect();
+    let members: Vec<_> = verified.iter().zip(0..).collect();
     let mut bench =
         Bench::new(case.family, condition, &members, buffers, caches, 7, &status).expect("a bench");
     let streamed = bench.observed().beside_bytes;
@@ -30,7 +37,7 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
     let begin = Instant::now();
     let mut all = Vec::new();
     while all.len() < 5 || (all.len() < SAMPLES && begin.elapsed() < TIME) {
-        let mut round = Round::of(1);
+        let mut round = Round::of(members.len());
         bench.round(&mut round, None, &status);
         all.push(round.samples[0]);
     }
@@ -74,6 +81,9 @@ pub fn run(wanted: &[String]) {
             if value != usual {
                 name = format!("{name} {word} {value}");
             }
+        }
+        if !case.others.is_empty() {
+            name = format!("{name}, {} others", case.others.len());
         }
         if !case.segments.is_empty() {
             name = format!("{name} segments {:?}", case.segments);
