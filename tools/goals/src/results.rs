@@ -206,7 +206,7 @@ pub struct Count {
     /// number of cycles, so one cycle of it is over 5 %, and which of two routines has it changes from run to
     /// run. Unknown without the length of a cycle.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub by_cycles: Option<usize>,
+    pub by_two_cycles: Option<usize>,
 }
 
 /// The figures of all variants under one condition.

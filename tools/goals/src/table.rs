@@ -165,7 +165,7 @@ pub fn worst_sizes(results: &Results, style: Style) -> String {
             goal.count.below,
             goal.count.cells,
             goal.count
-                .by_cycles
+                .by_two_cycles
                 .map(|count| format!(", {count} by two core cycles or more"))
                 .unwrap_or_default(),
             goal.cells.len()

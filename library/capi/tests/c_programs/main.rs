@@ -279,7 +279,7 @@ mod deep {
         let prefix = Prefix::new();
         let under = [valgrind, "--quiet", "--error-exitcode=9"];
         for (source, expected) in PROGRAMS {
-            // The other tests run the static library, which is the same code.
+            // The shared library; the sanitizers run the static one, which is the same code.
             let program = prefix
                 .compile(&cc(), &["-O1", "-g"], source, Link::Shared)
                 .unwrap_or_else(|error| panic!("{error}"));

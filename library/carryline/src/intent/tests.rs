@@ -19,17 +19,12 @@ fn unmeasured() -> &'static Profile<'static> {
 
 /// The plan for a profile on a CPU with these caches.
 fn plan(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job, has_erms: bool) -> Plan {
-    Plan::of(
-        intent.into(),
-        len,
-        job,
-        || has_erms,
-        |decision| match decision {
-            Decision::CacheShare => SHARE,
-            Decision::LastLevel => LAST_LEVEL,
-            _ => profile.decisions.get(decision),
-        },
-    )
+    let decided = |decision| match decision {
+        Decision::CacheShare => SHARE,
+        Decision::LastLevel => LAST_LEVEL,
+        _ => profile.decisions.get(decision),
+    };
+    Plan::of(intent.into(), len, job, || has_erms, decided)
 }
 
 fn way(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job) -> Way {

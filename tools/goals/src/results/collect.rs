@@ -173,7 +173,7 @@ fn goal(finding: &Finding, ticks_per_cycle: Option<f64>) -> GoalResult {
         finding.cells.iter().filter(|cell| cell.ratio.median < goal.want).collect();
     // Rounded to whole cycles.
     let cycles = |cell: &CellFinding, ticks: f64| ((cell.ours.median - cell.opponent_ticks) / ticks).round();
-    let by_cycles =
+    let by_two_cycles =
         ticks_per_cycle.map(|ticks| below.iter().filter(|cell| cycles(cell, ticks) >= 2.0).count());
     let best = finding.cells.last().filter(|_| finding.cells.len() > WORST);
     GoalResult {
@@ -205,7 +205,7 @@ fn goal(finding: &Finding, ticks_per_cycle: Option<f64>) -> GoalResult {
             faster: count(Order::Faster),
             slower: count(Order::Slower),
             below: below.len(),
-            by_cycles,
+            by_two_cycles,
         },
         measured: None,
     }
