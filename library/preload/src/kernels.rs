@@ -86,6 +86,8 @@ fn copy_named(name: &str) -> (Copy, Copy) {
         #[cfg(target_arch = "x86_64")]
         "avx512_branched" => (avx512_branched::copy, avx512_branched::overlapping),
         #[cfg(target_arch = "x86_64")]
+        "avx512_prefer_256" => (avx512_prefer_256::copy, avx512_prefer_256::overlapping),
+        #[cfg(target_arch = "x86_64")]
         "avx2" => (avx2::copy, avx2::overlapping),
         #[cfg(target_arch = "x86_64")]
         "sse2" => (sse2::copy, sse2::overlapping),
@@ -100,6 +102,8 @@ fn zero_named(name: &str) -> Zero {
         "avx512" => avx512::zero,
         #[cfg(target_arch = "x86_64")]
         "avx512_branched" => avx512_branched::zero,
+        #[cfg(target_arch = "x86_64")]
+        "avx512_prefer_256" => avx512_prefer_256::zero,
         #[cfg(target_arch = "x86_64")]
         "avx2" => avx2::zero,
         #[cfg(target_arch = "x86_64")]
@@ -186,6 +190,7 @@ inlined! {
 inlined! {
     avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
     avx512_branched: "avx512_branched", "avx512f,avx512bw,avx512vl,bmi2";
+    avx512_prefer_256: "avx512_prefer_256", "avx512f,avx512bw,avx512vl,bmi2";
     avx2: "avx2", "avx2";
     sse2: "sse2";
 }

@@ -39,7 +39,8 @@ same rounds, in random order, in several processes with different memory layouts
   miss the goal, the table says what the limit allows.
 - **The best peer** is the fastest routine in that cell that users have without us: the C library, the kernel's forms,
   other projects' libraries. Techniques of our own collection are shown in the tables but are not peers.
-- Shares of a limit are relative to the most that anything in the same run loaded or stored at that cache level.
+- Shares of a limit are relative to the most that anything in the same run loaded or stored at that cache level. Sizes at
+  which the buffers lie partly in one level and partly in the next are left out.
 - The geometric mean's interval treats the sets as independent.
 - **Held fixed**: the dependence of calls (never mixed in a table), the cache state, the offsets, base pages. Sizes in
   ranges and distributions are drawn for every round and shuffled for every batch, except those with a `period`.

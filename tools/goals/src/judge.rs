@@ -76,7 +76,7 @@ pub fn judge(goals: &[Goal], stored: &Stored) -> Vec<Finding> {
 
 fn finding(goal: &Goal, stored: &Stored) -> Finding {
     let found: Result<Vec<CellFinding>, String> =
-        goal.cells.sizes.iter().map(|size| cell(goal, size, stored)).collect();
+        judged_sizes(goal, stored).into_iter().map(|size| cell(goal, size, stored)).collect();
     let mut cells = match found {
         Ok(cells) => cells,
         Err(reason) => {
@@ -103,6 +103,20 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         *at_most = cell.limit_ticks.map(|limit| cell.opponent_ticks / limit).filter(|most| *most < goal.want);
     }
     Finding { goal: goal.clone(), cells, ratio: judged.map(|(ratio, _)| ratio), verdict }
+}
+
+/// The sizes of a goal. A share of a limit is judged where the buffers lie in one cache level: sizes at which
+/// a part lies in the next level are left out, unless no other is measured.
+fn judged_sizes<'a>(goal: &'a Goal, stored: &Stored) -> Vec<&'a String> {
+    let family = goal.cells.family();
+    let is_in_one_level = |size: &str| {
+        let observed = stored.find(family, size, &goal.cells).and_then(|found| found.gathered.observed());
+        observed.is_none_or(|observed| !observed.between)
+    };
+    let all = goal.cells.sizes.iter();
+    let (whole, parted): (Vec<_>, Vec<_>) =
+        all.partition(|size| goal.against != Against::Limit || is_in_one_level(size));
+    if whole.is_empty() { parted } else { whole }
 }
 
 fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> GoalVerdict {

@@ -12,6 +12,7 @@
 //! Moves of one block have a fixed size and become instructions, never calls.
 
 use core::mem::MaybeUninit;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 mod dirty;
 mod loops;
@@ -210,9 +211,10 @@ pub(crate) unsafe fn copy_head_tail<B: Block, const N: usize>(dst: *mut u8, src:
             head[i] = load(src.add(i * B::BYTES));
             tail[i] = load(src_tail.add(i * B::BYTES));
         }
-        for i in 0..N {
-            store(dst.add(i * B::BYTES), head[i]);
-            store(dst_tail.add(i * B::BYTES), tail[i]);
+        for (start, blocks) in [(dst, &head), (dst_tail, &tail)] {
+            for (i, block) in blocks.iter().enumerate() {
+                store(start.add(i * B::BYTES), *block);
+            }
         }
     }
 }
@@ -230,9 +232,12 @@ pub(crate) unsafe fn fill_head_tail<B: Block, const N: usize>(dst: *mut u8, len:
     unsafe {
         let block: B = fill.block();
         let dst_tail = dst.add(len - N * B::BYTES);
-        for i in 0..N {
-            store(dst.add(i * B::BYTES), block);
-            store(dst_tail.add(i * B::BYTES), block);
+        for start in [dst, dst_tail] {
+            for i in 0..N {
+                store(start.add(i * B::BYTES), block);
+                // Keeps the order: the compiler prefers the reverse one. ORDER_FIGURES
+                compiler_fence(Ordering::SeqCst);
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ const SMALL_MOST_BYTES: usize = 512;
 /// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract.
     unsafe {
         if is_in_first_line(dst) | is_in_first_line(src) {
@@ -111,7 +111,7 @@ pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, src: *const u8, len:
 /// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe fn unmasked(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {

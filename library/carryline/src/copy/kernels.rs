@@ -2,21 +2,22 @@
 
 use super::portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{avx2, avx512, avx512_branched, sse2};
+use super::{avx2, avx512, avx512_branched, avx512_prefer_256, sse2};
 use crate::cpu::Features;
 use crate::dispatch::{CopyCode, Kernel};
 
 /// The kernels. The active [profile](crate::tuning) may select one; otherwise the first that the CPU supports
 /// is used.
 ///
-/// The order follows the width of loads and stores, like [that of zeroing](crate::zero::kernels::KERNELS),
-/// and was confirmed on Zen 5 and Sapphire Rapids. The laboratory ranks the kernels of the machine it runs
-/// on.
+/// The order follows the width of loads and stores, like [that of zeroing](crate::zero::kernels::KERNELS).
+/// The laboratory ranks the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<CopyCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_branched::CODE },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512_prefer_256", needs: Features::AVX512, function: avx512_prefer_256::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

@@ -30,6 +30,7 @@ macro_rules! files {
 /// Each profile with its name for `CARRYLINE_TUNING=builtin:NAME`; the one for unmeasured CPUs comes last.
 static BUILT_IN: &[(&str, Profile<'static>)] = files! {
     "amd-zen5"
+    "amd-zen4"
     "amd-zen3"
     "intel-sapphire-rapids"
     "unmeasured"
@@ -87,12 +88,14 @@ mod tests {
     fn models_get_their_profiles() {
         let name = |model| of_model(Some(model)).0;
         assert_eq!(name(model(AMD, 26, 2)), "amd-zen5");
+        assert_eq!(name(model(AMD, 25, 17)), "amd-zen4");
         assert_eq!(name(model(AMD, 25, 1)), "amd-zen3");
         assert_eq!(name(model(INTEL, 6, 0x8f)), "intel-sapphire-rapids");
         for unknown in [
             model(*b"HygonGenuine", 26, 2),
             model(INTEL, 26, 2),
             model(AMD, 26, 0x44),
+            model(AMD, 25, 0x61),
             model(AMD, 23, 1),
             model(INTEL, 6, 0xcf),
             model([0; 12], 0, 0),

@@ -63,7 +63,9 @@ impl Section {
 /// The names of a function's kernels on all architectures, best first.
 pub(crate) const fn kernel_names(function: Function) -> &'static [&'static str] {
     match function {
-        Function::Zero | Function::Copy => &["avx512", "avx512_branched", "avx2", "sse2", "portable"],
+        Function::Zero | Function::Copy => {
+            &["avx512", "avx512_branched", "avx512_prefer_256", "avx2", "sse2", "portable"]
+        }
         Function::Checksum => &["avx512", "avx512_branched", "avx2", "adc", "portable"],
         Function::CopyAndSum => &["avx512", "avx2", "adc", "portable"],
     }

@@ -127,7 +127,7 @@ fn errors_name_the_line_and_the_word() {
         ("[cpu]\nmodels = [3]", "line 2: found ], expected ',' and a second number"),
         (
             "[kernels]\nzero = \"adc\"",
-            "line 2: found \"adc\"; the kernels of zero are \"avx512\" \"avx512_branched\" \"avx2\" \"sse2\" \"portable\"",
+            "line 2: found \"adc\"; the kernels of zero are \"avx512\" \"avx512_branched\" \"avx512_prefer_256\" \"avx2\" \"sse2\" \"portable\"",
         ),
         (
             "[kernels]\nset = \"avx2\"",

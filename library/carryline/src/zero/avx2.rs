@@ -40,7 +40,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
+pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {

@@ -24,6 +24,8 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512_branched;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx512_prefer_256;
 pub(crate) mod kernels;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod ladder;

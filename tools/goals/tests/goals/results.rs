@@ -20,9 +20,9 @@ fn goals() -> Vec<Goal> {
         .into()
 }
 
-/// A machine on which these sizes were measured, ours taking `ours` ticks and libc 20.
-fn machine(name: &str, day: &str, sizes: &[&str], ours: f64) -> Results {
-    let run = StoredRun {
+/// A run of that day.
+fn run(day: &str) -> StoredRun {
+    StoredRun {
         id: 1,
         started: format!("{day}T00:00:00Z"),
         command: vec![],
@@ -31,16 +31,47 @@ fn machine(name: &str, day: &str, sizes: &[&str], ours: f64) -> Results {
         ticks_per_cycle: Some(0.6),
         limits: vec![limit()],
         warnings: vec![],
-    };
+    }
+}
+
+/// A machine on which these sizes were measured, ours taking `ours` ticks and libc 20.
+fn machine(name: &str, day: &str, sizes: &[&str], ours: f64) -> Results {
     let situation = |size: &&str| {
         let gathered = gathered(Family::Zero, size, &[("libc_memset", 20.0), ("carryline", ours)]);
         let summary = summarise(&gathered, &[limit()], 1);
         let matrix = Matrix::of(&Cells::hot(Family::Zero, [*size]));
         StoredSituation { run: 0, matrix, gathered, cells: summary.cells, floor: summary.floor }
     };
-    let stored = Stored { runs: vec![run], situations: sizes.iter().map(situation).collect() };
+    let stored = Stored { runs: vec![run(day)], situations: sizes.iter().map(situation).collect() };
     let group = Group { machine: name.to_owned(), tier: Tier::Avx2, stored };
     Results::of(&group, &judge(&goals(), &group.stored))
+}
+
+#[test]
+fn a_share_of_a_limit_is_judged_where_the_buffers_lie_in_one_level() {
+    let cells = Cells::hot(Family::Zero, ["8K", "20K"]);
+    let goal = Goal::new("store", Part::Memory, cells.clone(), Against::Limit, 0.9, "a test");
+    let judged = |between_8k: bool| {
+        // 96 and 50 bytes per tick, of at most 100.
+        let situation = |(size, ticks, between): (&str, f64, bool)| {
+            let mut gathered = gathered(Family::Zero, size, &[("carryline", ticks)]);
+            for replicate in &mut gathered.replicates {
+                replicate.observed.as_mut().expect("a replicate").between = between;
+            }
+            let summary = summarise(&gathered, &[limit()], 1);
+            let matrix = Matrix::of(&Cells::hot(Family::Zero, [size]));
+            StoredSituation { run: 0, matrix, gathered, cells: summary.cells, floor: summary.floor }
+        };
+        let situations = [("8K", 8192.0 / 96.0, between_8k), ("20K", 20480.0 / 50.0, true)].map(situation);
+        let stored = Stored { runs: vec![run("2026-01-01")], situations: situations.into() };
+        judge(std::slice::from_ref(&goal), &stored).remove(0)
+    };
+    let whole = judged(false);
+    assert_eq!(whole.cells.iter().map(|cell| &*cell.size).collect::<Vec<_>>(), ["8K"]);
+    assert_eq!(whole.verdict, GoalVerdict::Reached);
+    let none_whole = judged(true);
+    assert_eq!(none_whole.cells.len(), 2, "nothing else to judge");
+    assert!(matches!(none_whole.verdict, GoalVerdict::Missed { .. }), "{none_whole:?}");
 }
 
 #[test]

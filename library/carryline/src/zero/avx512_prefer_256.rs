@@ -1,0 +1,66 @@
+//! Zeroing with at most two masked 64-byte stores, and 32-byte stores above 128 bytes: for CPUs that execute a
+//! 64-byte store as two of 32.
+//!
+//! Such a store takes two cycles, so the four of [`avx512`](super::avx512) cost a call of 16 bytes six cycles
+//! more than one. On Zen 4, in gross ticks per call at random offsets (`carryline measure`, 2026-11-23):
+//! FIGURES
+
+use super::avx2::short_read_here;
+use super::avx512::without_masks;
+use super::ladder::ladder;
+use crate::blocks::{
+    back_from_page_end, begin_on_a_line, is_in_first_line, zero_aligned_loop, zero_head_tail,
+};
+use crate::intent::LOOPS_BELOW_BYTES;
+use core::arch::x86_64::{__m256i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
+
+ladder!(
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+    __m256i,
+    zero_aligned_loop::<__m256i>
+);
+
+/// Selects the code by length.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
+/// [`fill_raw`](super::fill_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
+    // SAFETY: each branch has the bounds that its block requires.
+    unsafe {
+        match len {
+            ..=128 if is_in_first_line(dst) => {
+                begin_on_a_line();
+                without_masks(dst, len);
+            }
+            ..=128 => two_masked(dst, len),
+            129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
+            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
+            _ => large_by_size(dst, len),
+        }
+    }
+}
+
+/// Up to 128 bytes without a branch on the length: the first and the last 64 bytes, both with the same mask.
+/// Up to 64 bytes, both are the same store; above, the mask is full and the stores overlap.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
+/// [`fill_raw`](super::fill_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn two_masked(dst: *mut u8, len: usize) {
+    let zero = _mm512_setzero_si512();
+    let back = back_from_page_end([dst], len);
+    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
+    let dst = dst.wrapping_sub(back);
+    // SAFETY: below 64, both stores write exactly the `len` bytes, since only these lanes are active: from the
+    // start, or if `back` is not 0, hence 64 - len, the last `len` of 64 that begin `back` bytes earlier; none
+    // if `len` is 0. From 64 on, `back` is 0, and they write the first and the last 64 of len bytes.
+    unsafe {
+        _mm512_mask_storeu_epi8(dst.cast(), mask, zero);
+        _mm512_mask_storeu_epi8(dst.wrapping_add(len.saturating_sub(64)).cast(), mask, zero);
+    }
+}
