@@ -301,8 +301,9 @@ fn lines_of_the_straight_path(start: usize) -> BTreeSet<usize> {
 #[cfg_attr(debug_assertions, ignore = "unoptimised code is longer: cargo test --release")]
 fn small_calls_run_through_few_lines_of_code() {
     let runnable = |needs| features().contains(needs);
-    let zeros = kernels::ZERO.iter().filter(|kernel| runnable(kernel.needs) && kernel.name == "avx512");
-    let copies = kernels::COPY.iter().filter(|kernel| runnable(kernel.needs) && kernel.name == "avx512");
+    let is_short = |name: &str| ["avx512", "avx512_prefer_256"].contains(&name);
+    let zeros = kernels::ZERO.iter().filter(|kernel| runnable(kernel.needs) && is_short(kernel.name));
+    let copies = kernels::COPY.iter().filter(|kernel| runnable(kernel.needs) && is_short(kernel.name));
     let sums =
         kernels::CHECKSUM.iter().filter(|kernel| runnable(kernel.needs) && kernel.name.starts_with("avx512"));
     let entries = zeros

@@ -1,9 +1,11 @@
 //! Zeroing with at most two masked 64-byte stores, and 32-byte stores above 128 bytes: for CPUs that execute a
 //! 64-byte store as two of 32.
 //!
-//! Such a store takes two cycles, so the four of [`avx512`](super::avx512) cost a call of 16 bytes six cycles
-//! more than one. On Zen 4, in gross ticks per call at random offsets (`carryline measure`, 2026-11-23):
-//! FIGURES
+//! The four stores of [`avx512`](super::avx512) take such a CPU eight cycles. On Zen 4, in gross ticks per
+//! call at random offsets, here and there: 8 bytes 6.5 and 9.4, 64 bytes 6.6 and 10.6. Sizes from the fleet's
+//! memset sets that a branch predictor has learned (A, B, D, M): 7.5 / 7.1 / 12.4 / 9.9 and 10.7 / 10.5 / 16.8
+//! / 13.4; unpredictable ones (A, B, D, L, M, Q): 12.3 / 9.2 / 22.6 / 9.9 / 16.4 / 11.7 and 11.4 / 10.7 / 21.0
+//! / 10.9 / 14.3 / 11.9.
 
 use super::avx2::short_read_here;
 use super::avx512::without_masks;
