@@ -143,7 +143,8 @@ fn sizes(results: &Results) -> Option<String> {
                 format!(" (worst {}: {} of {}'s speed)", cell.size, factor(cell.ratio), cell.opponent)
             });
             let Some(worst) = worst else { return format!("{} none of {}", goal.id, goal.count.cells) };
-            let by_two_cycles = goal.count.by_two_cycles.map(|count| format!(", {count} by two cycles or more"));
+            let by_two_cycles =
+                goal.count.by_two_cycles.map(|count| format!(", {count} by two cycles or more"));
             let by_two_cycles = by_two_cycles.unwrap_or_default();
             format!("{} {} of {}{by_two_cycles}{worst}", goal.id, goal.count.below, goal.count.cells)
         })

@@ -22,7 +22,7 @@ const SMALL_MOST_BYTES: usize = 512;
 /// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-pub(super) unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the same contract.
     unsafe {
         if is_in_first_line(dst) | is_in_first_line(src) {

@@ -1,25 +1,64 @@
-//! Copying with masked 64-byte moves up to 128 bytes, and 32-byte moves above 256: for CPUs that execute a
+//! Copying with one masked 64-byte move up to 64 bytes, and 32-byte moves above 256: for CPUs that execute a
 //! 64-byte store as two of 32.
 //!
 //! On Zen 4, in gross ticks per call at random offsets, by a loop of 32-byte moves and by
 //! [`avx512`](super::avx512): 257 bytes 9.8 and 19.4, 512 bytes 16.0 and 20.8, 1500 bytes 39.1 and 45.3, 4 KiB
-//! 97 and 113, 8 KiB 191 and 208.
+//! 97 and 113, 8 KiB 191 and 208. Prototypes of one masked move up to 64 bytes and of two up to 128: 8 bytes 7.8
+//! and 8.6, 100 bytes 7.3 and 8.4; unpredictable sizes from the fleet's memcpy sets (A, B, D, L, M, Q) 17.0 /
+//! 12.1 / 29.5 / 10.2 / 11.0 / 8.6 and 17.3 / 11.7 / 29.7 / 10.6 / 11.6 / 9.1. For zeroing, two were
+//! faster where sizes are unpredictable.
 
-use super::avx512::{smallest, unmasked};
+use super::avx512::{unmasked, without_masks};
 use super::ladder::ladder;
-use crate::blocks::copy_head_tail;
-use core::arch::x86_64::{__m256i, __m512i};
+use crate::blocks::{back_from_page_end, copy_head_tail, is_in_first_line};
+use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
 ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     __m256i
 );
 
-/// Two masked moves hold this many bytes.
+/// One move at each end holds this many bytes.
 const SMALLEST_MOST_BYTES: usize = 128;
 
 /// Two moves at each end hold this many bytes.
 const SMALL_MOST_BYTES: usize = 256;
+
+/// One masked move, or one at each end. All loads come before all stores.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
+/// [`within_raw`](super::within_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: each branch has the bounds that its block requires.
+    unsafe {
+        match len {
+            ..=64 if is_in_first_line(dst) | is_in_first_line(src) => without_masks(dst, src, len),
+            ..=64 => one_masked(dst, src, len),
+            _ => copy_head_tail::<__m512i, 1>(dst, src, len),
+        }
+    }
+}
+
+/// Up to 64 bytes without a branch on the length.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 64`; otherwise as
+/// [`within_raw`](super::within_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe fn one_masked(dst: *mut u8, src: *const u8, len: usize) {
+    let back = back_from_page_end([dst, src], len);
+    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
+    // SAFETY: the active lanes are exactly the `len` bytes: the first of the move, or the last if `back` is not
+    // 0, hence 64 - len; none if `len` is 0.
+    unsafe {
+        let bytes = _mm512_maskz_loadu_epi8(mask, src.wrapping_sub(back).cast());
+        _mm512_mask_storeu_epi8(dst.wrapping_sub(back).cast(), mask, bytes);
+    }
+}
 
 /// Moves both ends, which overlap in the middle. All loads come before all stores.
 ///
