@@ -110,8 +110,8 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
 fn judged_sizes<'a>(goal: &'a Goal, stored: &Stored) -> Vec<&'a String> {
     let family = goal.cells.family();
     let is_in_one_level = |size: &str| {
-        let observed = stored.find(family, size, &goal.cells).and_then(|found| found.gathered.observed());
-        observed.is_none_or(|observed| !observed.between)
+        let found = stored.find(family, size, &goal.cells).and_then(|found| found.cell(goal.ours).ok());
+        found.and_then(|cell| cell.observed.as_ref()).is_none_or(|observed| !observed.between)
     };
     let all = goal.cells.sizes.iter();
     let (whole, parted): (Vec<_>, Vec<_>) =
