@@ -3,10 +3,10 @@
 //!
 //! On Zen 4, in gross ticks per call at random offsets, by a loop of 32-byte moves and by
 //! [`avx512`](super::avx512): 257 bytes 9.8 and 19.4, 512 bytes 16.0 and 20.8, 1500 bytes 39.1 and 45.3, 4 KiB
-//! 97 and 113, 8 KiB 191 and 208. Prototypes of one masked move up to 64 bytes and of two up to 128: 8 bytes 7.8
-//! and 8.6, 100 bytes 7.3 and 8.4; unpredictable sizes from the fleet's memcpy sets (A, B, D, L, M, Q) 17.0 /
-//! 12.1 / 29.5 / 10.2 / 11.0 / 8.6 and 17.3 / 11.7 / 29.7 / 10.6 / 11.6 / 9.1. For zeroing, two were
-//! faster where sizes are unpredictable.
+//! 97 and 113, 8 KiB 191 and 208. One masked move up to 64 bytes, compared with two up to 128, took 0.95 to
+//! 1.07 times as long for unpredictable sizes of the fleet's memcpy sets (longer only for B, and for D in one of
+//! two runs), and 0.83 to 0.98 times for sizes that a branch predictor has learned. For zeroing, two were faster
+//! where sizes are unpredictable.
 
 use super::avx512::{unmasked, without_masks};
 use super::ladder::ladder;
