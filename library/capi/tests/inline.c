@@ -20,7 +20,7 @@ static bool (*volatile verify)(carryline_sum) = carryline_sum_verify;
 static carryline_csum (*volatile finish)(carryline_sum) = carryline_sum_finish;
 static carryline_csum (*volatile finish_udp)(carryline_sum) = carryline_sum_finish_udp;
 
-static void expect(int holds, const char *what, size_t len, const unsigned char *data, uint32_t seed) {
+static void report(int holds, const char *what, size_t len, const unsigned char *data, uint32_t seed) {
     if (!holds) {
         printf("differs: %s (%lu bytes, first %02x, seed %08lx)\n", what, (unsigned long)len, data[0],
                (unsigned long)seed);
@@ -33,13 +33,17 @@ static int same(carryline_csum one, carryline_csum other) {
 }
 
 /* True if both sums finish equally, now and after one more byte, which depends on the parity. */
-static int go_on_alike(carryline_sum one, carryline_sum other) {
+static int compare(carryline_sum one, carryline_sum other) {
     static const unsigned char more[1] = {0x5a};
     return one.odd == other.odd && same(carryline_sum_finish(one), finish(other)) &&
            same(carryline_sum_finish_udp(one), finish_udp(other)) && carryline_sum_verify(one) == verify(other) &&
            fold(carryline_sum_to_partial(one)) == fold(to_partial(other)) &&
            same(carryline_sum_finish(carryline_sum_add(one, more, 1)), finish(add(other, more, sizeof more)));
 }
+
+/* Not inlined, which would take long to compile at so many lengths. */
+static int (*volatile go_on_alike)(carryline_sum, carryline_sum) = compare;
+static void (*volatile expect)(int, const char *, size_t, const unsigned char *, uint32_t) = report;
 
 #define LENGTH(len)                                                                                                    \
     expect(carryline_checksum_fold(carryline_checksum_partial(data, len, seed)) == fold(partial(data, len, seed)),     \
@@ -55,30 +59,18 @@ static int go_on_alike(carryline_sum one, carryline_sum other) {
         expect(go_on_alike(carryline_sum_add_fresh(sum, data, len), add_fresh(sum, data, len)), "add_fresh", len,      \
                data, seed);                                                                                            \
     }
-#define FOUR(len) LENGTH(len) LENGTH(len + 1) LENGTH(len + 2) LENGTH(len + 3)
-#define SIXTEEN(len) FOUR(len) FOUR(len + 4) FOUR(len + 8) FOUR(len + 12)
-
-/* In four functions, because one would take long to compile. */
-static void below_16(const unsigned char *data, uint32_t seed) {
-    uint32_t odd;
-    SIXTEEN(0)
-}
-
-static void below_32(const unsigned char *data, uint32_t seed) {
-    uint32_t odd;
-    SIXTEEN(16)
-}
-
-static void below_48(const unsigned char *data, uint32_t seed) {
-    uint32_t odd;
-    SIXTEEN(32)
-}
-
-static void up_to_67(const unsigned char *data, uint32_t seed) {
-    uint32_t odd;
-    SIXTEEN(48)
-    FOUR(64)
-}
+/* One function for few lengths, because one for all would take long to compile. */
+#define FUNCTION(from)                                                                                                 \
+    static void from_##from(const unsigned char *data, uint32_t seed) {                                                \
+        uint32_t odd;                                                                                                  \
+        LENGTH(from) LENGTH(from + 1)                                                                                  \
+    }
+#define EACH(USE)                                                                                                      \
+    USE(0) USE(2) USE(4) USE(6) USE(8) USE(10) USE(12) USE(14) USE(16) USE(18) USE(20) USE(22) USE(24) USE(26) USE(28) \
+    USE(30) USE(32) USE(34) USE(36) USE(38) USE(40) USE(42) USE(44) USE(46) USE(48) USE(50) USE(52) USE(54) USE(56)    \
+    USE(58) USE(60) USE(62) USE(64) USE(66)
+EACH(FUNCTION)
+#define CALL(from) from_##from(memory + offset, seeds[seed]);
 
 static unsigned char next_byte(void) {
     static uint32_t state = 88675123U;
@@ -106,10 +98,7 @@ int main(void) {
         }
         for (seed = 0; seed < sizeof seeds / sizeof seeds[0]; seed++) {
             for (offset = 0; offset < 8; offset++) {
-                below_16(memory + offset, seeds[seed]);
-                below_32(memory + offset, seeds[seed]);
-                below_48(memory + offset, seeds[seed]);
-                up_to_67(memory + offset, seeds[seed]);
+                EACH(CALL)
             }
         }
     }
