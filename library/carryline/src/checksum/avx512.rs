@@ -89,7 +89,20 @@ pub(super) unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32)
     unsafe {
         match len {
             ..=256 => up_to_256(data, len, seed),
-            257..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
+            _ => above_256(data, len, seed),
+        }
+    }
+}
+
+/// # Safety
+/// The features of [`partial`]; `len > 256`; `data` is valid for reads of `len` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+pub(super) unsafe fn above_256(data: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: len is within the bounds that each function requires, and valid for reads by contract.
+    unsafe {
+        match len {
+            ..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
             _ => {
                 begin_on_a_line();
                 blocks(data, len, seed)

@@ -114,6 +114,15 @@ impl Place {
     }
 }
 
+/// True if a program ended because even a few bytes were refused: then Rust's allocator ends it, or glibc does.
+#[cfg(unix)]
+pub fn refused_a_few_bytes(output: &Output) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    let (_, err) = texts(output);
+    let by_glibc = err.contains("Fatal glibc error") && err.contains("out of memory");
+    output.status.signal() == Some(libc::SIGABRT) && (by_glibc || err.contains("memory allocation of"))
+}
+
 /// Every JSON output has the schema that it names, and no field at its top that the schema does not describe.
 pub fn assert_described(object: &Value) {
     // The one output that is a list, without a head.
