@@ -118,7 +118,7 @@ pub struct Selected {
 pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Selected {
     let (name, is_own) = match (vendor, family, model) {
         ("AuthenticAMD", 0x1a, _) => ("zen5", true),
-        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => ("zen4", true),
+        ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0xaf) => ("zen4", true),
         ("AuthenticAMD", 0x19, _) => ("zen3", true),
         ("AuthenticAMD", 0x17, 0x30..) => ("zen2", true),
         ("AuthenticAMD", 0x17, _) | ("HygonGenuine", ..) => ("zen2", false),
@@ -271,6 +271,7 @@ mod tests {
         };
         assert_eq!(found("AuthenticAMD", 0x1a, 0x02), ("zen5", true));
         assert_eq!(found("AuthenticAMD", 0x19, 0x61), ("zen4", true));
+        assert_eq!(found("AuthenticAMD", 0x19, 0x90), ("zen4", true));
         assert_eq!(found("AuthenticAMD", 0x19, 0x21), ("zen3", true));
         assert_eq!(found("AuthenticAMD", 0x17, 0x71), ("zen2", true));
         assert_eq!(found("AuthenticAMD", 0x17, 0x01), ("zen2", false), "the first Zen");

@@ -117,17 +117,24 @@ impl Features {
         Features::NAMED.iter().filter(move |(_, feature)| self.contains(*feature)).map(|(name, _)| *name)
     }
 
-    /// This set without `masked` and the features that depend on it: no AVX-512 without AVX2, no AVX-512
-    /// extension without AVX512F.
+    /// This set without `masked` and the features that depend on it: without SSSE3 no SSE4.2, without that no
+    /// AVX2, no AVX-512 without AVX2, no AVX-512 extension without AVX512F.
     ///
     /// ```
     /// use carryline::internals::cpu::Features;
     /// let strong = Features::AVX2.union(Features::AVX512F).union(Features::AVX512VNNI).union(Features::ERMS);
     /// assert_eq!(strong.masked(Features::AVX512F), Features::AVX2.union(Features::ERMS));
     /// assert_eq!(strong.masked(Features::AVX2), Features::ERMS);
+    /// assert_eq!(strong.masked(Features::SSSE3), Features::ERMS);
     /// ```
     #[must_use]
-    pub const fn masked(self, masked: Features) -> Features {
+    pub const fn masked(self, mut masked: Features) -> Features {
+        if masked.contains(Features::SSSE3) {
+            masked = masked.union(Features::SSE42);
+        }
+        if masked.contains(Features::SSE42) {
+            masked = masked.union(Features::AVX2);
+        }
         let mut left = self.without(masked);
         if !left.contains(Features::AVX2) {
             left = left.without(Features::AVX512F).without(Features::AVXVNNI);
