@@ -1,5 +1,7 @@
 //! Bytes in the notation of requests.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// Bytes in parts, each of which is a pattern that is repeated up to its length.
@@ -105,20 +107,13 @@ impl Data {
 /// Bytes as hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |value: u8| char::from(DIGITS[usize::from(value & 15)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
+    HEXLOWER.encode(bytes)
 }
 
 /// Bytes from pairs of hexadecimal digits.
 #[must_use]
 pub fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?)).collect()
+    HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! Parallel work.
 
 use rayon::ThreadPoolBuilder;
+use std::hint::black_box;
 use std::sync::Once;
 use std::thread::{self, Builder};
+
+/// More than a thread takes when it starts: 2 MiB of stack, its guard, and the stack of its signal handler.
+const THREAD_BYTES: usize = 3 << 20;
 
 /// Makes parallel iterators fall back to the calling thread if no threads can be started, for example for
 /// lack of memory. Must be called before the first parallel iterator, which would panic instead.
@@ -11,8 +15,15 @@ pub fn prepare() {
     ONCE.call_once(|| {
         // The pool can be built only once, so other threads test whether there is enough memory.
         let count = thread::available_parallelism().map_or(1, usize::from);
-        let tried: Vec<_> = (0..count).map(|_| Builder::new().spawn(|| {})).collect();
-        let enough = tried.iter().all(Result::is_ok);
+        // Memory is tried before threads are: a thread for which there is a stack but no stack for its signal
+        // handler panics, and two that panic so with `RUST_BACKTRACE` set wait for each other for ever.
+        let mut memory = Vec::<u8>::new();
+        let reserved = memory.try_reserve_exact(count.saturating_mul(THREAD_BYTES)).is_ok();
+        // Otherwise the compiler may leave out an allocation that nobody uses.
+        drop(black_box(memory));
+        let tried: Vec<_> =
+            if reserved { (0..count).map(|_| Builder::new().spawn(|| {})).collect() } else { Vec::new() };
+        let enough = reserved && tried.iter().all(Result::is_ok);
         for thread in tried.into_iter().flatten() {
             let _ended = thread.join();
         }

@@ -296,6 +296,8 @@ fn running_out_of_memory_blames_no_subject() {
             format!("ulimit -v {kib}; exec '{binary}' verify copy/avx2 --quiet --format json --seed 7");
         let mut command = std::process::Command::new("sh");
         command.args(["-c", &script]).current_dir(place.path()).stdin(Stdio::null());
+        // A panic while threads start must not hang in the printing of its backtrace.
+        command.env("RUST_BACKTRACE", "1");
         let output = command.output().expect("a shell");
         let (out, err) = texts(&output);
         let ended = matches!(output.status.code(), Some(0 | 1)) || refused_a_few_bytes(&output);
