@@ -13,22 +13,27 @@ const THREAD_BYTES: usize = 3 << 20;
 pub fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // The pool can be built only once, so other threads test whether there is enough memory.
-        let count = thread::available_parallelism().map_or(1, usize::from);
-        // Memory is tried before threads are: a thread for which there is a stack but no stack for its signal
-        // handler panics, and two that panic so with `RUST_BACKTRACE` set wait for each other for ever.
-        let mut memory = Vec::<u8>::new();
-        let reserved = memory.try_reserve_exact(count.saturating_mul(THREAD_BYTES)).is_ok();
-        // Otherwise the compiler may leave out an allocation that nobody uses.
-        drop(black_box(memory));
-        let tried: Vec<_> =
-            if reserved { (0..count).map(|_| Builder::new().spawn(|| {})).collect() } else { Vec::new() };
-        let enough = reserved && tried.iter().all(Result::is_ok);
-        for thread in tried.into_iter().flatten() {
-            let _ended = thread.join();
-        }
-        if !enough {
+        // The pool can be built only once, so other threads are tried first.
+        if !can_start(thread::available_parallelism().map_or(1, usize::from)) {
             let _built = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
         }
     });
+}
+
+/// True if that many threads can be started.
+fn can_start(count: usize) -> bool {
+    // Memory is tried before threads are: a thread for which there is a stack but no stack for its signal
+    // handler panics, and two that panic so with `RUST_BACKTRACE` set wait for each other for ever.
+    let mut memory = Vec::<u8>::new();
+    if memory.try_reserve_exact(count.saturating_mul(THREAD_BYTES)).is_err() {
+        return false;
+    }
+    // Otherwise the compiler may leave out an allocation that nobody uses.
+    drop(black_box(memory));
+    let tried: Vec<_> = (0..count).map(|_| Builder::new().spawn(|| {})).collect();
+    let all = tried.iter().all(Result::is_ok);
+    for thread in tried.into_iter().flatten() {
+        let _ended = thread.join();
+    }
+    all
 }
