@@ -1,6 +1,6 @@
 //! Hand-written calls whose times follow from the core's parameters.
 
-use super::{Binds, Calls, Leaves, Limits, Ops, binds, called, simulate};
+use super::{Binds, Calls, Core, Front, Leaves, Limits, Ops, binds, called, simulate};
 use crate::latencies::Latencies;
 use crate::signature::Signature;
 use crate::table;
@@ -27,8 +27,11 @@ fn cycles(code: &[&[u8]], signature: &Signature, calls: Calls, limits: Limits) -
     let trace = called(&trace(code), signature, calls, 64).expect("a loop");
     let ops = Ops::of_trace(&trace, &latencies, true);
     let count = table.port_names.len();
-    let found = simulate(&ops, &table.core, count, limits).cycles;
-    (found, binds(&ops, &table.core, count, found).map(|(part, _)| part))
+    // Not the front end and the choice of ports of the table, which are fitted to measurements.
+    let mut core = Core { front: Front::UNLIMITED, ..table.core.clone() };
+    core.schedulers.iter_mut().for_each(|scheduler| scheduler.in_turn = false);
+    let found = simulate(&ops, &core, count, limits).cycles;
+    (found, binds(&ops, &core, count, found).map(|(part, _)| part))
 }
 
 const ADD_TO_ITSELF: &[u8] = &[0x01, 0xc0]; // add eax, eax
