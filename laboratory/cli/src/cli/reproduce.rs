@@ -30,7 +30,8 @@ pub struct Reproduce {
     /// Lengths of a chain of buffers for 'chains', instead of the nine chains of 1996.
     #[arg(long, value_name = "LENGTHS")]
     pub chain: Option<String>,
-    /// Print stored runs of one machine again, as one: their numbers, content hashes, or JSON files.
+    /// Print stored runs again: their numbers, content hashes, JSON files, or folders of such files. Runs of
+    /// one machine become one; those of several stand side by side with --markdown.
     #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["ids", "quick", "budget", "chain", "list"])]
     pub from: Vec<String>,
     /// Print the machine, claims and tables as Markdown.

@@ -33,7 +33,12 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
         return list(common);
     }
     if !args.from.is_empty() {
-        return print(&from::runs(&args.from, common)?, args, common).map(|()| 0);
+        let machines = from::runs(&args.from, common)?;
+        if args.markdown {
+            let results: Vec<RunResult> = machines.into_iter().map(|machine| machine.result).collect();
+            return output::print(&claims_page(&results)).map(|()| 0);
+        }
+        return print(&from::only(machines)?, args, common).map(|()| 0);
     }
     let experiments = selected(&args.ids)?;
     let chain = chain(args)?;
@@ -79,7 +84,7 @@ pub fn run(args: &Reproduce, common: &Common) -> Result<u8, Failure> {
 
 fn print(result: &RunResult, args: &Reproduce, common: &Common) -> Result<(), Failure> {
     match (args.markdown, common.format) {
-        (true, _) => output::print(&claims_page(result)),
+        (true, _) => output::print(&claims_page(std::slice::from_ref(result))),
         (false, Format::Json) => super::compare::print_run(result, None, common),
         (false, Format::Table) => output::print(&experiments_text(&result.experiments, output::style())),
     }

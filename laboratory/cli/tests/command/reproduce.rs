@@ -76,26 +76,37 @@ fn every_experiment_has_its_tables_and_every_claim_a_computed_verdict() {
 #[test]
 fn the_document_of_claims_is_what_its_command_prints() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let stored = docs.join("claims.json");
+    let folder = docs.join("claims");
+    let stored = folder.to_str().expect("UTF-8");
     let place = Place::new();
-    let (page, _) = place.expect(&["reproduce", "--from", stored.to_str().expect("UTF-8"), "--markdown"], 0);
+    let (page, _) = place.expect(&["reproduce", "--from", stored, "--markdown"], 0);
     let written = std::fs::read_to_string(docs.join("claims.md")).expect("the document");
     let differs = written.lines().zip(page.lines()).find(|(written, printed)| written != printed);
     assert!(
         written == page,
-        "carryline reproduce --from docs/claims.json --markdown > docs/claims.md writes it anew: {differs:?}"
+        "carryline reproduce --from docs/claims --markdown > docs/claims.md writes it anew: {differs:?}"
     );
-    let stored: Value =
-        serde_json::from_str(&std::fs::read_to_string(&stored).expect("the run")).expect("JSON");
-    assert_described(&stored);
-    // Every claim of today is in it, under the document that it names today.
-    let experiments = stored["experiments"].as_array().expect("experiments");
-    for experiment in carryline_experiments::EXPERIMENTS {
-        let kept = experiments.iter().find(|kept| kept["id"] == experiment.id);
-        let kept = kept.unwrap_or_else(|| panic!("{} is not in the document", experiment.id));
-        for known in experiment.claims {
-            let source = known.source.unwrap_or(experiment.source);
-            assert_eq!(claim(kept, known.id)["source"], source.id, "{}: {}", experiment.id, known.id);
+    // Machines stand side by side only in the page.
+    let (out, err) = place.expect(&["reproduce", "--from", stored], 6);
+    assert!(out.is_empty() && err.contains("--markdown") && err.contains("CPU model: "), "{err}");
+    let empty = place.path().join("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    let (_, err) = place.expect(&["reproduce", "--from", empty.to_str().expect("UTF-8"), "--markdown"], 2);
+    assert!(err.contains("empty") && err.contains(".json"), "{err}");
+    for file in std::fs::read_dir(&folder).expect("a folder") {
+        let file = file.expect("a file").path();
+        let text = std::fs::read_to_string(&file).expect("a machine's runs");
+        let stored: Value = serde_json::from_str(&text).expect("JSON");
+        assert_described(&stored);
+        // Every claim of today is in it, under the document that it names today.
+        let experiments = stored["experiments"].as_array().expect("experiments");
+        for experiment in carryline_experiments::EXPERIMENTS {
+            let kept = experiments.iter().find(|kept| kept["id"] == experiment.id);
+            let kept = kept.unwrap_or_else(|| panic!("{} is not in {}", experiment.id, file.display()));
+            for known in experiment.claims {
+                let source = known.source.unwrap_or(experiment.source);
+                assert_eq!(claim(kept, known.id)["source"], source.id, "{}: {}", experiment.id, known.id);
+            }
         }
     }
 }

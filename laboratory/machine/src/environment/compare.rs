@@ -1,7 +1,8 @@
 //! The limits of an environment for measurements, and the differences between two environments.
 
-use super::{Environment, Frequency, Tuning};
-use std::fmt::{Debug, Write};
+use super::{Cache, Environment, Frequency, Tuning};
+use std::collections::BTreeSet;
+use std::fmt::Debug;
 
 pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
     let mut limits: Vec<(String, String)> = Vec::new();
@@ -89,19 +90,17 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     found.field("CPU model", &a.model, &b.model);
     found.field("CPU stepping", &a.stepping, &b.stepping);
     found.field("microcode", &a.microcode, &b.microcode);
-    found.field("features", &a.features, &b.features);
-    found.field("masked features (CARRYLINE_MASK)", &a.masked_features, &b.masked_features);
+    found.words("features", &a.features, &b.features);
+    found.words("masked features (CARRYLINE_MASK)", &a.masked_features, &b.masked_features);
     found.field("logical CPUs", &a.logical_cpus, &b.logical_cpus);
     found.field("allowed CPUs", &a.allowed_cpus.len(), &b.allowed_cpus.len());
     found.field("more than one thread per core", &a.smt, &b.smt);
     found.field("hypervisor", &a.hypervisor, &b.hypervisor);
-    let caches = |environment: &Environment| {
-        environment.caches.iter().fold(String::new(), |mut text, cache| {
-            let _infallible = write!(text, "L{} {:?} {} bytes, ", cache.level, cache.kind, cache.size_bytes);
-            text
-        })
+    let caches = |environment: &Environment| -> Vec<String> {
+        let cache = |cache: &Cache| format!("L{} {:?} {} bytes", cache.level, cache.kind, cache.size_bytes);
+        environment.caches.iter().map(cache).collect()
     };
-    found.field("caches", &caches(here), &caches(other));
+    found.words("caches", &caches(here), &caches(other));
     found.field("frequency control", &here.frequency, &other.frequency);
     // The kernel measures the frequency at each boot: 0.1 % either way is the same clock.
     if !equal_within(here.clock.hz, other.clock.hz, 0.001) {
@@ -122,7 +121,15 @@ pub(super) fn differences(here: &Environment, other: &Environment) -> Vec<String
     found.field("hardware counters", &here.no_counters.is_none(), &other.no_counters.is_none());
     if let (Some(a), Some(b)) = (&here.tuning, &other.tuning) {
         found.field("tuning profile", &a.profile, &b.profile);
-        found.field("tuning decisions", &a.decisions, &b.decisions);
+        let names: BTreeSet<&String> = a.decisions.keys().chain(b.decisions.keys()).collect();
+        for name in names {
+            let value = |tuning: &Tuning| match tuning.decisions.get(name) {
+                Some(Some(bytes)) => format!("{bytes} bytes"),
+                Some(None) => "never".to_owned(),
+                None => "unknown".to_owned(),
+            };
+            found.field(&format!("tuning, {name}"), &value(a), &value(b));
+        }
         let forced = |tuning: &Tuning| tuning.forced.clone().unwrap_or_else(|| "none".to_owned());
         found.field("forced kernel (CARRYLINE_FORCE)", &forced(a), &forced(b));
     }
@@ -150,6 +157,16 @@ impl Differences {
         if here != there {
             self.0.push(format!("{name}: {} against {}", plain(here), plain(there)));
         }
+    }
+
+    /// The words that only one list has.
+    fn words(&mut self, name: &str, here: &[String], there: &[String]) {
+        let only = |words: &[String], others: &[String]| {
+            let words: Vec<&str> =
+                words.iter().filter(|word| !others.contains(word)).map(String::as_str).collect();
+            if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+        };
+        self.field(name, &only(here, there), &only(there, here));
     }
 }
 
@@ -205,10 +222,29 @@ mod tests {
             b.profile = "mine, from CARRYLINE_TUNING".to_owned();
         }
         let found = here.differences(&other);
-        for word in ["CARRYLINE_MASK", "CARRYLINE_FORCE): none against avx2", "CARRYLINE_TUNING"] {
+        for word in [
+            "CARRYLINE_MASK): none against avx512f",
+            "CARRYLINE_FORCE): none against avx2",
+            "CARRYLINE_TUNING",
+        ] {
             assert!(found.iter().any(|found| found.contains(word)), "{word} in {found:?}");
         }
         assert_eq!(found.len(), 3, "{found:?}");
+    }
+
+    #[test]
+    fn of_lists_only_what_differs_is_named() {
+        let mut here = Environment::here();
+        here.cpu.features = ["sse2", "adx", "avx2"].map(str::to_owned).to_vec();
+        let mut other = here.clone();
+        other.cpu.features.retain(|feature| feature != "adx");
+        if let (Some(a), Some(b)) = (&mut here.tuning, &mut other.tuning) {
+            a.decisions.insert("zero_non_temporal_from_bytes".to_owned(), Some(4096));
+            b.decisions.insert("zero_non_temporal_from_bytes".to_owned(), None);
+        }
+        let wanted =
+            ["features: adx against none", "tuning, zero_non_temporal_from_bytes: 4096 bytes against never"];
+        assert_eq!(here.differences(&other), wanted);
     }
 
     #[test]

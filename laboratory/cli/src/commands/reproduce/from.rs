@@ -1,4 +1,5 @@
-//! `carryline reproduce --from`: the results of stored runs or files; several of one machine are merged.
+//! `carryline reproduce --from`: the results of stored runs or files. Runs of one machine are merged; those of
+//! several machines stand side by side in the page.
 
 use crate::cli::Common;
 use carryline_engine::failure::{Failure, usage};
@@ -31,22 +32,84 @@ struct FileFloor {
     by_situation: BTreeMap<String, f64>,
 }
 
-/// The merged results of runs. If several contain an experiment, the last one counts.
-pub fn runs(words: &[String], common: &Common) -> Result<RunResult, Failure> {
-    let mut all: Option<RunResult> = None;
-    for word in words {
+/// A machine's merged runs, and the word that named the first of them.
+pub struct Merged {
+    pub word: String,
+    pub result: RunResult,
+}
+
+/// The results of runs, merged for each machine. If several runs of a machine contain an experiment, the last
+/// one counts.
+pub fn runs(words: &[String], common: &Common) -> Result<Vec<Merged>, Failure> {
+    let mut machines: Vec<Merged> = Vec::new();
+    for word in &without_folders(words)? {
         let run = run(word, common)?;
         if run.experiments.is_empty() {
             return Err(usage(format!(
                 "run {word} has no experiments; 'carryline history' shows which runs are of 'reproduce'"
             )));
         }
-        all = Some(match all {
-            None => run,
-            Some(before) => merge(before, run, &words[0], word)?,
-        });
+        match machines.iter_mut().find(|known| of_one_machine(&known.result, &run)) {
+            Some(known) => known.result = merge(known.result.clone(), run, &known.word, word)?,
+            None => machines.push(Merged { word: word.clone(), result: run }),
+        }
     }
-    all.ok_or_else(|| usage("--from names no run"))
+    Ok(machines)
+}
+
+/// The result of the only machine; an error that says how the first two differ.
+pub fn only(mut machines: Vec<Merged>) -> Result<RunResult, Failure> {
+    if let [first, second, ..] = &machines[..] {
+        let differences = differences(&first.result, &second.result).join("\n  ");
+        return Err(Failure::Unlike(format!(
+            "runs {} and {} are of different machines; --markdown prints them side by side. They differ in:\n  \
+             {differences}",
+            first.word, second.word
+        )));
+    }
+    machines.pop().map(|machine| machine.result).ok_or_else(|| usage("--from names no run"))
+}
+
+/// True unless the CPUs are known to be of different models.
+fn of_one_machine(one: &RunResult, other: &RunResult) -> bool {
+    let model = |run: &RunResult| {
+        let here = environment(run)?;
+        Some((here.cpu.vendor, here.cpu.family, here.cpu.model, here.cpu.brand))
+    };
+    model(one).zip(model(other)).is_none_or(|(one, other)| one == other)
+}
+
+fn environment(run: &RunResult) -> Option<Environment> {
+    serde_json::from_value(run.environment.clone()).ok()
+}
+
+fn differences(one: &RunResult, other: &RunResult) -> Vec<String> {
+    let both = environment(one).zip(environment(other));
+    both.map(|(one, other)| one.differences(&other)).unwrap_or_default()
+}
+
+/// The words with each folder replaced by its JSON files, in the order of their names.
+fn without_folders(words: &[String]) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    for word in words {
+        let folder = Path::new(word);
+        if word.parse::<i64>().is_ok() || !folder.is_dir() {
+            found.push(word.clone());
+            continue;
+        }
+        let cannot = |why: String| usage(format!("cannot read the runs in {word}: {why}"));
+        let entries = std::fs::read_dir(folder).map_err(|error| cannot(error.to_string()))?;
+        let mut files: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.path().into_os_string().into_string().ok())
+            .filter(|path| path.ends_with(".json"))
+            .collect();
+        if files.is_empty() {
+            return Err(cannot("it has no file whose name ends with .json".to_owned()));
+        }
+        files.sort();
+        found.append(&mut files);
+    }
+    Ok(found)
 }
 
 fn run(word: &str, common: &Common) -> Result<RunResult, Failure> {
@@ -91,15 +154,12 @@ fn file(path: &Path) -> Result<RunResult, Failure> {
 
 /// Merges two runs of one machine, without their cells.
 fn merge(before: RunResult, run: RunResult, first: &str, second: &str) -> Result<RunResult, Failure> {
-    let read = |value: &Value| serde_json::from_value::<Environment>(value.clone());
-    if let (Ok(one), Ok(other)) = (read(&before.environment), read(&run.environment)) {
-        let differences = one.differences(&other);
-        if !differences.is_empty() {
-            return Err(Failure::Unlike(format!(
-                "runs {first} and {second} cannot be merged; they differ in:\n  {}",
-                differences.join("\n  ")
-            )));
-        }
+    let differences = differences(&before, &run);
+    if !differences.is_empty() {
+        return Err(Failure::Unlike(format!(
+            "runs {first} and {second} cannot be merged; they differ in:\n  {}",
+            differences.join("\n  ")
+        )));
     }
     let mut experiments = before.experiments;
     experiments.retain(|known| run.experiments.iter().all(|new| new.id != known.id));
