@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 #[cfg(target_os = "linux")]
 use std::ops::Range;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 #[cfg(target_os = "linux")]
@@ -187,9 +189,9 @@ struct Program {
 #[cfg(target_os = "linux")]
 impl Program {
     fn read_own() -> Result<Program, String> {
-        let handle = std::fs::File::open("/proc/self/exe").map_err(|error| error.to_string())?;
+        let file = std::fs::File::open("/proc/self/exe").map_err(|error| error.to_string())?;
         // Debugging information, most of the file, is not read.
-        let data = object::ReadCache::new(handle);
+        let data = object::ReadCache::new(&file);
         let object = object::File::parse(&data).map_err(|error| error.to_string())?;
         let segments = object.segments().map(|segment| {
             let (offset, len) = segment.file_range();
@@ -203,7 +205,10 @@ impl Program {
         }
         let mut sections = Vec::new();
         for section in object.sections().filter(|section| section.kind() == object::SectionKind::Text) {
-            let bytes = section.data().map_err(|error| error.to_string())?.to_vec();
+            let (offset, len) = section.file_range().ok_or("a section of code is not in the file")?;
+            let mut bytes = vec![0; len as usize];
+            // Past the cache, which would keep a second copy.
+            file.read_exact_at(&mut bytes, offset).map_err(|error| error.to_string())?;
             sections.push(Section { address: section.address(), bytes });
         }
         Ok(Program { sections: sections.into(), segments: segments.collect(), sizes })
