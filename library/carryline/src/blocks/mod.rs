@@ -26,7 +26,7 @@ pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::READ_ONCE;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use loops::is_downwards_faster;
+pub(crate) use loops::{by_distance_from_bytes, copy_by_distance, is_downwards_faster};
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop, zero_aligned_loop};
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

@@ -23,15 +23,29 @@ macro_rules! ladder {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    _ if len < $crate::intent::LOOPS_BELOW_BYTES => {
-                        copy_forward::<$block, READ_KEPT>(dst, src, len)
-                    }
+                    _ if len < BY_DISTANCE_FROM_BYTES => copy_forward::<$block, READ_KEPT>(dst, src, len),
+                    _ if len < $crate::intent::LOOPS_BELOW_BYTES => by_distance(dst, src, len),
                     _ => {
                         begin_on_a_line();
                         large_by_size(dst, src, len);
                     }
                 }
             }
+        }
+
+        /// Copies of at least this length go by [`copy_by_distance`](crate::blocks::copy_by_distance).
+        const BY_DISTANCE_FROM_BYTES: usize = $crate::blocks::by_distance_from_bytes::<$block>();
+
+        /// The loop for larger sizes. Not inlined, because its code is longer than all that short copies need.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= BY_DISTANCE_FROM_BYTES`; otherwise as
+        /// [`bytes_raw`](super::bytes_raw).
+        #[inline(never)]
+        $(#[$level])*
+        unsafe extern "C" fn by_distance(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: len exceeds what the loop requires; no overlap and the level by contract.
+            unsafe { $crate::blocks::copy_by_distance::<$block>(dst, src, len) }
         }
 
         /// As `copy`, for a caller who reads the bytes immediately.
@@ -162,9 +176,9 @@ macro_rules! ladder {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    $crate::intent::LOOPS_BELOW_BYTES.. if above >= len && above.wrapping_neg() >= len => {
+                    BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
                         $crate::blocks::begin_on_a_line();
-                        large_by_size(dst, src, len);
+                        copy(dst, src, len);
                     }
                     _ if above >= len => copy_forward::<$block, READ_KEPT>(dst, src, len),
                     _ => copy_backward::<$block>(dst, src, len),

@@ -119,7 +119,7 @@ fn is_exact_at_every_pair_of_offsets() {
 #[test]
 fn is_exact_around_thresholds() {
     let from_bytes = [Decision::RepMovsb, Decision::ReadOnce].map(|decision| decided(decision).min(1 << 20));
-    let thresholds = [LOOPS_BELOW_BYTES, from_bytes[0], from_bytes[1]];
+    let thresholds = [LOOPS_BELOW_BYTES, from_bytes[0], from_bytes[1], 3 << 10, 6 << 10];
     let non_temporal_from_bytes = decided(Decision::CacheShare) / 2;
     let mut buffers = Buffers::new(non_temporal_from_bytes + (1 << 16));
     let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)
@@ -131,7 +131,8 @@ fn is_exact_around_thresholds() {
             let name = format!("{} {entry}", kernel.name);
             let by_size = ["copy", "overlapping"].contains(&entry);
             for len in lengths.iter().copied().filter(|len| *len < 1 << 20 || by_size) {
-                for distances in [(0, 0), (1, 0), (0, 1), (17, 63), (63, 17)] {
+                // On either side of half a page, the order of the moves changes.
+                for distances in [(0, 0), (1, 0), (0, 1), (17, 63), (63, 17), (2047, 0), (2048, 0)] {
                     buffers.check(&name, call, len, distances);
                 }
             }

@@ -73,6 +73,13 @@ macro_rules! check_level {
         /// # Safety
         /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
+        unsafe extern "C" fn by_distance(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
+            unsafe { blocks::copy_by_distance::<$block>(dst, src, len) }
+        }
+        /// # Safety
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
+        $(#[$level])*
         unsafe extern "C" fn non_temporal(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_non_temporal::<$block, READ_KEPT>(dst, src, len) }
@@ -100,6 +107,7 @@ macro_rules! check_level {
             ("copy_forward", forward as crate::dispatch::CopyFn, five),
             ("copy_forward once", forward_once, five),
             ("copy_backward", backward, five),
+            ("copy_by_distance", by_distance, 6 * size_of::<$block>()),
             ("copy_non_temporal", non_temporal, 64),
             ("copy_non_temporal once", non_temporal_once, 64),
         ];
