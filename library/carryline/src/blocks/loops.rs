@@ -1,6 +1,10 @@
 //! Loops of four blocks with aligned stores: filling, and copying in both directions.
 
 use super::{Block, Fill, Zero, bytes_to_next_multiple, load, store};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use core::hint::select_unpredictable;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use core::ops::Range;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The source is read normally.
@@ -108,13 +112,7 @@ pub(crate) unsafe fn copy_by_distance<B: Block>(dst: *mut u8, src: *const u8, le
         let tail: [B; 4] = load_group(src.add(last_group));
         let first = bytes_to_next_multiple(dst, B::BYTES);
         let past = first + (last_group - first).next_multiple_of(group_bytes);
-        let is_downwards = is_downwards_faster(dst, src);
-        let select = |downwards: usize, upwards: usize| {
-            core::hint::select_unpredictable(is_downwards, downwards, upwards)
-        };
-        let step = select(group_bytes.wrapping_neg(), group_bytes);
-        let end = select(first.wrapping_sub(group_bytes), past);
-        let mut at = select(past - group_bytes, first);
+        let (mut at, end, step) = order_by_distance(dst, src, first..past, group_bytes);
         while at != end {
             let group: [B; 4] = load_group(src.wrapping_add(at));
             store_group(dst.wrapping_add(at), group);
@@ -124,6 +122,27 @@ pub(crate) unsafe fn copy_by_distance<B: Block>(dst: *mut u8, src: *const u8, le
         store_group(dst.add(last_group), tail);
         store(dst, head);
     }
+}
+
+/// The order of the groups in `range`, whose length is a multiple of `group_bytes` and not 0: the offset of the
+/// first to be moved, the one at which to stop, and what lies between two of them, modulo the address space.
+///
+/// No counter, because LLVM would unroll a loop that has one, with a branch on an odd count.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub(crate) fn order_by_distance(
+    dst: *const u8,
+    src: *const u8,
+    range: Range<usize>,
+    group_bytes: usize,
+) -> (usize, usize, usize) {
+    let is_downwards = is_downwards_faster(dst, src);
+    let select = |downwards: usize, upwards: usize| select_unpredictable(is_downwards, downwards, upwards);
+    (
+        select(range.end.wrapping_sub(group_bytes), range.start),
+        select(range.start.wrapping_sub(group_bytes), range.end),
+        select(group_bytes.wrapping_neg(), group_bytes),
+    )
 }
 
 /// Whether a copy should go downwards: if the destination is at most half a page above the source modulo the
@@ -183,10 +202,12 @@ pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: 
     }
 }
 
+/// Loads four blocks.
+///
 /// # Safety
 /// `from` is valid for reads of four blocks.
 #[inline(always)]
-unsafe fn load_group<B: Block>(from: *const u8) -> [B; 4] {
+pub(crate) unsafe fn load_group<B: Block>(from: *const u8) -> [B; 4] {
     // SAFETY: four blocks by contract.
     unsafe {
         [load(from), load(from.add(B::BYTES)), load(from.add(2 * B::BYTES)), load(from.add(3 * B::BYTES))]
@@ -208,10 +229,12 @@ unsafe fn fill_group<B: Block>(to: *mut u8, block: B) {
     }
 }
 
+/// Stores four blocks.
+///
 /// # Safety
 /// `to` is valid for writes of four blocks.
 #[inline(always)]
-unsafe fn store_group<B: Block>(to: *mut u8, group: [B; 4]) {
+pub(crate) unsafe fn store_group<B: Block>(to: *mut u8, group: [B; 4]) {
     // SAFETY: four blocks by contract.
     unsafe {
         store(to, group[0]);

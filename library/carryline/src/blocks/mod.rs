@@ -23,11 +23,12 @@ mod non_temporal;
 mod rep;
 
 pub(crate) use dirty::zero_if_dirty;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use loops::READ_ONCE;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use loops::{by_distance_from_bytes, copy_by_distance, is_downwards_faster};
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop, zero_aligned_loop};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use loops::{
+    READ_ONCE, by_distance_from_bytes, copy_by_distance, is_downwards_faster, load_group, order_by_distance,
+    store_group,
+};
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use non_temporal::{copy_non_temporal, fence, fill_non_temporal, zero_non_temporal};

@@ -3,19 +3,19 @@
 //! [`avx512`]: super::avx512
 
 use super::avx512::{FEW_LINES, add_words, end_around_add, load_masked, unbiased, words};
-use super::fold_64;
 use crate::blocks::{
-    back_from_page_end, begin_on_a_line, bytes_to_next_multiple, is_in_first_line, load, store,
+    back_from_page_end, begin_on_a_line, is_in_first_line, load, load_group, order_by_distance, store,
+    store_group,
 };
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m512i, _bzhi_u64, _mm512_add_epi32, _mm512_mask_shuffle_epi8, _mm512_mask_storeu_epi8,
-    _mm512_maskz_mov_epi8, _mm512_set_epi64, _mm512_set1_epi16, _mm512_setzero_si512,
+    __m512i, _bzhi_u64, _mm512_add_epi32, _mm512_and_si512, _mm512_mask_storeu_epi8, _mm512_set1_epi16,
+    _mm512_setzero_si512, _mm512_shuffle_epi8,
 };
 
 /// The bytes summed before the 32-bit sums are emptied: the bound of
-/// [`avx512::BLOCK_BYTES`](super::avx512::BLOCK_BYTES) less one vector, because head and tail are separate
-/// vectors.
+/// [`avx512::BLOCK_BYTES`](super::avx512::BLOCK_BYTES) less one vector. They have 2045 lines, and head and tail
+/// are three more vectors.
 pub(crate) const BLOCK_BYTES: usize = 2046 * 64;
 
 /// Selects the code by length.
@@ -34,8 +34,8 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
             }
             ..64 => below_64(dst, src, len, seed),
             64..=256 => end_around_add(from_start(dst, src, len), seed),
-            257..=BLOCK_BYTES => fold_64(u64::from(seed) + aligned(dst, src, len)),
-            _ => blocks(dst, src, len, seed),
+            257..=FEW_LINES_UP_TO_BYTES => few(dst, src, len, seed),
+            _ => many(dst, src, len, seed),
         }
     }
 }
@@ -85,13 +85,26 @@ unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u32 {
     let vectors = len / 64;
     // SAFETY: whole vectors end at or before len, and len is at least 64, so the last 64 bytes exist.
     unsafe {
-        let mut sums = words(last_bytes(load(src.add(len - 64)), len % 64));
+        let mut sums = edge_words(load(src.add(len - 64)), 64 + len % 64, len & 1);
         store::<__m512i>(dst.add(len - 64), load(src.add(len - 64)));
         for vector in 0..vectors {
             sums = copy_line(sums, dst.add(vector * 64), src.add(vector * 64));
         }
         unbiased(sums, vectors + 1)
     }
+}
+
+/// Data of which at most [`FEW_LINES`] lines are copied. Not inlined: its registers would be saved at every
+/// call.
+///
+/// # Safety
+/// The features of [`copy_and_sum`]; `256 < len <= FEW_LINES_UP_TO_BYTES`; otherwise as
+/// [`copy_and_sum_raw`](super::copy_and_sum_raw).
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
+unsafe extern "C" fn few(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the same contract.
+    end_around_add(unsafe { aligned::<FEW>(dst, src, len) }, seed)
 }
 
 /// Data of any length, block by block.
@@ -101,24 +114,58 @@ unsafe fn from_start(dst: *mut u8, src: *const u8, len: usize) -> u32 {
 /// [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn blocks(mut dst: *mut u8, mut src: *const u8, mut len: usize, seed: u32) -> u32 {
+unsafe extern "C" fn many(mut dst: *mut u8, mut src: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut sum = seed;
-    // SAFETY: a block is taken while more than a block and 256 bytes are left, so at least 256 remain. Blocks
-    // have an even length, so that words keep their positions.
+    // SAFETY: a block is taken while more than a block is left, and leaves at least 256 bytes. Blocks have an
+    // even length, so that words keep their positions.
     unsafe {
-        while len > BLOCK_BYTES {
-            let bytes = BLOCK_BYTES.min(len - 256) & !63;
-            sum = fold_64(u64::from(sum) + aligned(dst, src, bytes));
+        loop {
+            let bytes = if len > BLOCK_BYTES { BLOCK_BYTES.min(len - 256) & !63 } else { len };
+            sum = end_around_add(aligned::<MANY>(dst, src, bytes), sum);
+            len -= bytes;
+            if len == 0 {
+                break sum;
+            }
             dst = dst.add(bytes);
             src = src.add(bytes);
-            len -= bytes;
         }
-        fold_64(u64::from(sum) + aligned(dst, src, len))
     }
 }
 
-/// The sum of 128 to [`BLOCK_BYTES`] bytes, with stores aligned to lines; below 2^41. An unaligned vector at
-/// the start and one at the end cover the ends; of these, only the bytes outside the aligned lines are added.
+/// Data up to this length has at most [`FEW_LINES`] lines that [`aligned`] copies.
+const FEW_LINES_UP_TO_BYTES: usize = (FEW_LINES + 2) * 64;
+
+/// How [`aligned`] copies the lines.
+const FEW: bool = true;
+/// See [`FEW`].
+const MANY: bool = false;
+
+/// Vectors for the ends of the data. Starting at byte n, the last n bytes of two vectors are selected; starting
+/// at byte 64 + n, the last n of one; starting at byte 192 + n, all but the last n of one. At byte 320 begins
+/// the vector of every byte's own place in its 16, and at byte 384 that of the other place in its word.
+static EDGES: Edges = Edges({
+    let mut bytes = [0; 448];
+    let mut i = 0;
+    while i < 64 {
+        bytes[128 + i] = 0xff;
+        bytes[192 + i] = 0xff;
+        bytes[320 + i] = i as u8 % 16;
+        bytes[384 + i] = (i as u8 % 16) ^ 1;
+        i += 1;
+    }
+    bytes
+});
+
+/// Aligned to lines.
+#[repr(align(64))]
+struct Edges([u8; 448]);
+
+/// The sum of 129 to [`BLOCK_BYTES`] bytes, with stores aligned to lines. An unaligned vector at the start and
+/// two at the end cover the ends; of these, only the bytes outside the aligned lines are added.
+///
+/// The number of lines is the largest that fits at every address, and depends on the length alone: if it
+/// depended on the address, the branch on it would be mispredicted for data of one length at random offsets.
+/// 1 to 127 bytes follow the lines.
 ///
 /// If the lines start an odd number of bytes into the data, their words are shifted by one byte, and their
 /// sum has its bytes swapped. The head, whose words are in place, is swapped to match; the tail is brought
@@ -127,69 +174,76 @@ unsafe extern "C" fn blocks(mut dst: *mut u8, mut src: *const u8, mut len: usize
 /// ```text
 /// [   head   ]
 ///     [ line ][ line ]..[ line ]
-///                          [   tail   ]
+///                          [  tail 0  ][  tail 1  ]
 /// ```
 ///
 /// # Safety
-/// The features of [`copy_and_sum`]; `128 <= len <= BLOCK_BYTES`; otherwise as
-/// [`copy_and_sum_raw`](super::copy_and_sum_raw).
+/// The features of [`copy_and_sum`]; `128 < len <= BLOCK_BYTES`, or `FEW_LINES_UP_TO_BYTES` with `FEW`;
+/// otherwise as [`copy_and_sum_raw`](super::copy_and_sum_raw).
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn aligned(dst: *mut u8, src: *const u8, len: usize) -> u64 {
-    let head_bytes = bytes_to_next_multiple(dst, 64);
-    let odd = head_bytes & 1;
-    let lines = (len - head_bytes) / 64;
-    // SAFETY: the first and the last 64 bytes exist. Lines start at most 64 bytes in and end at or before
-    // len.
+unsafe fn aligned<const LINES: bool>(dst: *mut u8, src: *const u8, len: usize) -> u32 {
+    let offset = dst.addr() & 63;
+    let (head_bytes, odd) = (64 - offset, offset & 1);
+    let lines = (len - 1) / 64 - 1;
+    // `len` less the head and the lines.
+    let after_lines = (len - 1) % 64 + 1 + offset;
+    // Words begin with the first byte after the lines.
+    let swap = after_lines & 1;
+    // SAFETY: the first 64 and the last 128 bytes exist. Lines start at most 64 bytes in and end before len. The
+    // table has vectors at the offsets, at most 255.
     unsafe {
         let head: __m512i = load(src);
-        let tail: __m512i = load(src.add(len - 64));
+        let tail: [__m512i; 2] = [load(src.add(len - 128)), load(src.add(len - 64))];
         store(dst, head);
-        store(dst.add(len - 64), tail);
-        let head = _mm512_maskz_mov_epi8(_bzhi_u64(u64::MAX, head_bytes as u32), head);
-        let parts = [words(swap_bytes_if(odd, head)), words(last_bytes(tail, (len - head_bytes) % 64))];
-        let (dst, src) = (dst.add(head_bytes), src.add(head_bytes));
-        let sums = if lines <= FEW_LINES {
-            copy_few_lines(parts, dst, src, lines)
-        } else {
-            copy_many_lines(parts, dst, src, lines)
+        let head_sums = edge_words(head, 192 + offset, odd);
+        let tail_sums = [edge_words(tail[0], after_lines, swap), edge_words(tail[1], after_lines + 64, swap)];
+        let edge_sums = _mm512_add_epi32(head_sums, _mm512_add_epi32(tail_sums[0], tail_sums[1]));
+
+        let (first_line, from) = (dst.add(head_bytes), src.add(head_bytes));
+        let sums = match LINES {
+            FEW => copy_few_lines(first_line, from, lines),
+            MANY => copy_many_lines(first_line, from, lines),
         };
-        u64::from(unbiased(sums, lines + 2)) << (odd * 8)
+        store(dst.add(len - 128), tail[0]);
+        store(dst.add(len - 64), tail[1]);
+        // Multiplied by 256 modulo 2^32 - 1, which is a multiple of 65535.
+        unbiased(_mm512_add_epi32(sums, edge_sums), lines + 3).rotate_left(8 * odd as u32)
     }
 }
 
-/// Copies more than four lines, adds them to the sums, and then adds the sums together.
+/// Copies lines, adds them to four sums, and then adds the sums together. The order of the lines follows from
+/// the distance between the buffers, as in [`copy_by_distance`](crate::blocks::copy_by_distance).
 ///
 /// # Safety
-/// The features of [`copy_and_sum`]; `src` is valid for reads and `dst` for writes of `count` lines.
+/// The features of [`copy_and_sum`]; `src` is valid for reads and `dst` for writes of `count` lines, and they
+/// do not overlap.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn copy_many_lines(
-    [a, b]: [__m512i; 2],
-    mut dst: *mut u8,
-    mut src: *const u8,
-    mut count: usize,
-) -> __m512i {
-    let zero = _mm512_setzero_si512();
-    let mut sums = [a, b, zero, zero];
-    // SAFETY: exactly `count` lines are copied.
+unsafe fn copy_many_lines(dst: *mut u8, src: *const u8, count: usize) -> __m512i {
+    let [mut a, mut b, mut c, mut d] = [_mm512_setzero_si512(); 4];
+    let rest = count % 4 * 64;
+    let (mut at, end, step) = order_by_distance(dst, src, rest..count * 64, 256);
+    // SAFETY: exactly `count` lines are copied: up to three, and those of every group of four after them once, in
+    // either order.
     unsafe {
-        while count >= 4 {
-            for (lane, sum) in sums.iter_mut().enumerate() {
-                *sum = copy_line(*sum, dst.add(lane * 64), src.add(lane * 64));
-            }
-            dst = dst.add(256);
-            src = src.add(256);
-            count -= 4;
+        for line in (0..rest).step_by(64) {
+            d = copy_line(d, dst.add(line), src.add(line));
         }
-        for lane in 0..count {
-            sums[2] = copy_line(sums[2], dst.add(lane * 64), src.add(lane * 64));
+        while at != end {
+            let group: [__m512i; 4] = load_group(src.wrapping_add(at));
+            store_group(dst.wrapping_add(at), group);
+            a = add_words(a, group[0]);
+            b = add_words(b, group[1]);
+            c = add_words(c, group[2]);
+            d = add_words(d, group[3]);
+            at = at.wrapping_add(step);
         }
     }
-    let [a, b, c, d] = sums;
     _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
 }
 
-/// Copies at most [`FEW_LINES`] lines, adds them to the sums, and then adds the sums together, by a jump into
+/// Copies at most [`FEW_LINES`] lines, adds them to four sums, and then adds the sums together, by a jump into
 /// unrolled code as in [`few_lines`](super::avx512::few_lines).
 ///
 /// # Safety
@@ -197,20 +251,14 @@ unsafe fn copy_many_lines(
 /// `count` lines, and they do not overlap.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn copy_few_lines(
-    [mut a, mut b]: [__m512i; 2],
-    dst: *mut u8,
-    src: *const u8,
-    count: usize,
-) -> __m512i {
-    let mut c = _mm512_setzero_si512();
-    let mut d = _mm512_setzero_si512();
-    /// 26 bytes of code for line `$n` from the end, counted from 1, at which `rax` and `rdx` point.
+unsafe fn copy_few_lines(dst: *mut u8, src: *const u8, count: usize) -> __m512i {
+    let [mut a, mut b, mut c, mut d] = [_mm512_setzero_si512(); 4];
+    /// 26 bytes of code for line `$n` from the end, counted from 1, at which `r8` and `r9` point.
     macro_rules! lines {
         ($($sum:literal, $bytes:literal, $n:literal);+) => {
             concat!($(
-                "vmovdqu64 zmm", $bytes, ", [rax - 64*", $n, "]\n",
-                "vmovdqu64 [rdx - 64*", $n, "], zmm", $bytes, "\n",
+                "vmovdqu64 zmm", $bytes, ", [r8 - 64*", $n, "]\n",
+                "vmovdqu64 [r9 - 64*", $n, "], zmm", $bytes, "\n",
                 "vpxord zmm", $bytes, ", zmm", $bytes, ", {flip}\n",
                 "vpdpwssd {", $sum, "}, zmm", $bytes, ", {ones}\n",
             )+)
@@ -221,8 +269,8 @@ unsafe fn copy_few_lines(
     unsafe {
         asm!(
             "lea {to}, [rip + 2f]",
-            "imul {code}, {count}, 26",
-            "sub {to}, {code}",
+            "imul {count}, {count}, 26",
+            "sub {to}, {count}",
             "jmp {to}",
             ".p2align 6",
             lines!(
@@ -231,11 +279,10 @@ unsafe fn copy_few_lines(
                 "a", 16, 8; "b", 17, 7; "c", 18, 6; "d", 19, 5; "a", 16, 4; "b", 17, 3; "c", 18, 2; "d", 19, 1
             ),
             "2:",
-            count = in(reg) count,
+            count = inout(reg) count => _,
             to = out(reg) _,
-            code = out(reg) _,
-            in("rax") src.wrapping_add(count * 64),
-            in("rdx") dst.wrapping_add(count * 64),
+            in("r8") src.wrapping_add(count * 64),
+            in("r9") dst.wrapping_add(count * 64),
             a = inout(zmm_reg) a,
             b = inout(zmm_reg) b,
             c = inout(zmm_reg) c,
@@ -265,21 +312,17 @@ unsafe fn copy_line(sums: __m512i, dst: *mut u8, src: *const u8) -> __m512i {
     }
 }
 
-/// The last `count` (0 to 63) bytes of a vector as if they began a word: if the count is odd, they begin in
-/// the middle of one and are swapped.
+/// The words, as [`words`], of those bytes of a vector that [`EDGES`] selects at an offset, with the bytes of
+/// each word swapped if `swap` is 1 and not if it is 0.
+///
+/// # Safety
+/// The features of [`copy_and_sum`]; `selected_at` is at most 256, and `swap` at most 1.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-fn last_bytes(bytes: __m512i, count: usize) -> __m512i {
-    let last = _mm512_maskz_mov_epi8(!_bzhi_u64(u64::MAX, 64 - count as u32), bytes);
-    swap_bytes_if(count & 1, last)
-}
-
-/// Swaps the bytes of each word if `odd` is 1; does nothing if it is 0.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-fn swap_bytes_if(odd: usize, words: __m512i) -> __m512i {
-    const LOW: i64 = 0x0607_0405_0203_0001;
-    const HIGH: i64 = 0x0e0f_0c0d_0a0b_0809;
-    let swapped = _mm512_set_epi64(HIGH, LOW, HIGH, LOW, HIGH, LOW, HIGH, LOW);
-    _mm512_mask_shuffle_epi8(words, (odd as u64).wrapping_neg(), words, swapped)
+unsafe fn edge_words(bytes: __m512i, selected_at: usize, swap: usize) -> __m512i {
+    // SAFETY: the table has 448 bytes: a vector after each offset up to 384.
+    unsafe {
+        let selected = _mm512_and_si512(bytes, load(EDGES.0.as_ptr().add(selected_at)));
+        words(_mm512_shuffle_epi8(selected, load(EDGES.0.as_ptr().add(320 + swap * 64))))
+    }
 }

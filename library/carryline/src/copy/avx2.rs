@@ -46,7 +46,8 @@ unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
         match len {
             ..=32 => copy_up_to_32(dst, src, len),
             33..=64 => copy_head_tail::<__m256i, 1>(dst, src, len),
-            _ => copy(dst, src, len),
+            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
+            _ => loops(dst, src, len),
         }
     }
 }

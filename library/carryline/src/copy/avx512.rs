@@ -87,7 +87,8 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, le
     unsafe {
         match len {
             ..=128 => unmasked(dst, src, len),
-            _ => copy(dst, src, len),
+            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
+            _ => loops(dst, src, len),
         }
     }
 }

@@ -85,7 +85,8 @@ unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
     unsafe {
         match len {
             ..=128 => unmasked(dst, src, len),
-            _ => copy(dst, src, len),
+            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
+            _ => loops(dst, src, len),
         }
     }
 }

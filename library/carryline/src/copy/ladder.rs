@@ -17,14 +17,13 @@ macro_rules! ladder {
         #[inline]
         $(#[$level])*
         pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
-            use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward};
+            use $crate::blocks::begin_on_a_line;
             // SAFETY: len is within the bounds that each path requires.
             unsafe {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    _ if len < BY_DISTANCE_FROM_BYTES => copy_forward::<$block, READ_KEPT>(dst, src, len),
-                    _ if len < $crate::intent::LOOPS_BELOW_BYTES => by_distance(dst, src, len),
+                    _ if len < $crate::intent::LOOPS_BELOW_BYTES => loops(dst, src, len),
                     _ => {
                         begin_on_a_line();
                         large_by_size(dst, src, len);
@@ -36,7 +35,25 @@ macro_rules! ladder {
         /// Copies of at least this length go by [`copy_by_distance`](crate::blocks::copy_by_distance).
         const BY_DISTANCE_FROM_BYTES: usize = $crate::blocks::by_distance_from_bytes::<$block>();
 
-        /// The loop for larger sizes. Not inlined, because its code is longer than all that short copies need.
+        /// The code above `small`, without string instructions and non-temporal stores.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len > SMALL_MOST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+        #[inline]
+        $(#[$level])*
+        unsafe fn loops(dst: *mut u8, src: *const u8, len: usize) {
+            use $crate::blocks::{READ_KEPT, copy_forward};
+            // SAFETY: len exceeds what each loop requires; no overlap and the level by contract.
+            unsafe {
+                match len {
+                    ..BY_DISTANCE_FROM_BYTES => copy_forward::<$block, READ_KEPT>(dst, src, len),
+                    _ => by_distance(dst, src, len),
+                }
+            }
+        }
+
+        /// [`copy_by_distance`](crate::blocks::copy_by_distance). Not inlined, because its code is longer than all
+        /// that short copies need.
         ///
         /// # Safety
         /// The CPU has the level; `len >= BY_DISTANCE_FROM_BYTES`; otherwise as
