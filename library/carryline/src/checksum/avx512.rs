@@ -11,7 +11,6 @@
 //! then lie in a line that also holds data, so they never touch an inaccessible page. Up to
 //! [`FEW_LINES_UP_TO_BYTES`], the lines are unrolled code entered by a jump; above, they are a loop.
 
-use super::fold_64;
 use crate::blocks::{back_from_page_end, begin_on_a_line, is_in_first_line, load};
 use crate::profile::{Decision, SUM_PREFETCH_LEAST_BYTES};
 use crate::tuning::decided;
@@ -102,7 +101,7 @@ pub(super) unsafe fn above_256(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: len is within the bounds that each function requires, and valid for reads by contract.
     unsafe {
         match len {
-            ..=FEW_LINES_UP_TO_BYTES => fold_64(u64::from(seed) + walk::<FEW>(data, len, NO_PREFETCH)),
+            ..=FEW_LINES_UP_TO_BYTES => end_around_add(walk::<FEW>(data, len, NO_PREFETCH), seed),
             _ => {
                 begin_on_a_line();
                 blocks(data, len, seed)
@@ -120,7 +119,7 @@ unsafe extern "C" fn at_first_line(data: *const u8, len: usize, seed: u32) -> u3
     match len {
         0 => seed,
         // SAFETY: there is data, and it is valid for reads by contract.
-        _ => fold_64(u64::from(seed) + unsafe { up_to_256_by_lines(data, len) }),
+        _ => end_around_add(unsafe { up_to_256_by_lines(data, len) }, seed),
     }
 }
 
@@ -206,7 +205,7 @@ pub(super) fn end_around_add(a: u32, b: u32) -> u32 {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
 unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let ahead = if len < SUM_PREFETCH_LEAST_BYTES { NO_PREFETCH } else { prefetch_ahead(len) };
-    let mut sum = u64::from(seed);
+    let mut sum = seed;
     // SAFETY: a block is taken while at least a block is left. Blocks have an even length, so that words keep
     // their positions. A rest of 0 bytes is not summed.
     unsafe {
@@ -217,13 +216,12 @@ unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u
                 _ if ahead == NO_PREFETCH => walk::<MANY>(data, bytes, ahead),
                 _ => walk::<MANY_PREFETCHED>(data, bytes, ahead),
             };
-            // A block is below 2^41, and the folded sum before it below 2^32.
-            sum = u64::from(fold_64(sum + block));
+            sum = end_around_add(block, sum);
             data = data.add(bytes);
             len -= bytes;
         }
     }
-    sum as u32
+    sum
 }
 
 /// How far ahead of the loads a sum of `len` bytes prefetches: not at all if the lines are expected in the
@@ -237,11 +235,11 @@ extern "C" fn prefetch_ahead(len: usize) -> usize {
 /// The distance for sums that do not prefetch.
 const NO_PREFETCH: usize = 0;
 
-/// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, by aligned lines; below 2^41.
+/// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, by aligned lines.
 ///
 /// At an odd address, every word is shifted by one byte within its line, so the sum has its bytes swapped: it
 /// is 256 times too large or too small, which is the same modulo 65535, as 256^2 = 65536 is 1. Multiplying by
-/// 256 corrects it.
+/// 256 corrects it, and rotating 32 bits by 8 multiplies by 256 modulo 2^32 - 1, which is a multiple of 65535.
 ///
 /// Data that begins at a line needs no mask there. All other offsets execute the same instructions, so that
 /// branches are predicted for packets of one size wherever they begin: the largest number of lines that the
@@ -252,7 +250,7 @@ const NO_PREFETCH: usize = 0;
 /// valid for reads of `len` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u64 {
+unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u32 {
     let offset = data.addr() & 63;
     let zero = _mm512_setzero_si512();
     // SAFETY: with no offset, whole lines end before len, and the 1 to 64 lanes that follow up to len are
@@ -284,11 +282,11 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u6
             MANY => many_lines::<false>(parts, lines, count, ahead),
             _ => many_lines::<true>(parts, lines, count, ahead),
         };
-        u64::from(unbiased(sums, vectors)) << ((offset & 1) * 8)
+        unbiased(sums, vectors).rotate_left((offset as u32 & 1) * 8)
     }
 }
 
-/// The sum of 1 to 256 bytes at any address, by aligned lines; below 2^41. Inactive lanes lie in lines that
+/// The sum of 1 to 256 bytes at any address, by aligned lines. Inactive lanes lie in lines that
 /// also hold data. For odd addresses, see [`walk`].
 ///
 /// # Safety
@@ -296,7 +294,7 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u6
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn up_to_256_by_lines(data: *const u8, len: usize) -> u64 {
+unsafe extern "C" fn up_to_256_by_lines(data: *const u8, len: usize) -> u32 {
     let offset = data.addr() & 63;
     let first_line = data.wrapping_sub(offset);
     let count = (offset + len).div_ceil(64);
@@ -314,7 +312,7 @@ unsafe extern "C" fn up_to_256_by_lines(data: *const u8, len: usize) -> u64 {
             few_lines([first, last, _mm512_setzero_si512()], first_line.wrapping_add(64), count - 2)
         }
     };
-    u64::from(unbiased(sums, count)) << ((offset & 1) * 8)
+    unbiased(sums, count).rotate_left((offset as u32 & 1) * 8)
 }
 
 /// Jumps into the unrolled code such that the requested number of lines is added; see [`few_lines`].
