@@ -113,11 +113,14 @@ pub(crate) unsafe fn copy_by_distance<B: Block>(dst: *mut u8, src: *const u8, le
         let first = bytes_to_next_multiple(dst, B::BYTES);
         let past = first + (last_group - first).next_multiple_of(group_bytes);
         let (mut at, end, step) = order_by_distance(dst, src, first..past, group_bytes);
-        while at != end {
+        loop {
             let group: [B; 4] = load_group(src.wrapping_add(at));
             store_group(dst.wrapping_add(at), group);
             at = at.wrapping_add(step);
             compiler_fence(Ordering::SeqCst);
+            if at == end {
+                break;
+            }
         }
         store_group(dst.add(last_group), tail);
         store(dst, head);

@@ -30,7 +30,7 @@ pub(super) const BIAS_PER_VECTOR: usize = 32 * 0x8000;
 pub(crate) const BLOCK_BYTES: usize = 2047 * 64;
 
 /// The most lines that are added without a loop.
-pub(super) const FEW_LINES: usize = 24;
+const FEW_LINES: usize = 24;
 
 /// Data up to this length has at most [`FEW_LINES`] whole lines at any address; an Ethernet packet has 1500
 /// bytes.

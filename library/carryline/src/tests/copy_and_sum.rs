@@ -71,6 +71,26 @@ fn bytes_and_sum_are_exact_at_every_length_and_offset() {
     }
 }
 
+/// Each number of lines has its own entry into unrolled code, and above that the order of the lines depends on
+/// the distance between the buffers: on either side of half a page it changes.
+#[test]
+fn bytes_and_sum_are_exact_for_every_number_of_lines_and_order() {
+    let mut buffers = Buffers::new(8192);
+    for pattern in [Pattern::Ones, Pattern::Random] {
+        pattern.fill(buffers.source.all(), 7);
+        for len in 600..=2700 {
+            for (dst_distance, src_distance) in [(0, 0), (1, 0), (33, 32), (2047, 0), (2048, 0)] {
+                let src = buffers.source.ending(len, src_distance);
+                let exact = exact_sum(buffers.source.at(src, len));
+                let dst = buffers.destination.ending(len, dst_distance);
+                for kernel in usable(COPY_AND_SUM_KERNELS) {
+                    buffers.check(kernel, dst, src, (len, exact, SEEDS[len % SEEDS.len()]));
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn sums_of_adversarial_bytes_are_exact() {
     let mut buffers = Buffers::new(4096);
