@@ -6,6 +6,7 @@
 //! noise.
 
 use carryline_results::RunResult;
+pub use carryline_warnings::numbers::{number_with, percent_fine};
 use std::fmt;
 use std::str::FromStr;
 
@@ -145,35 +146,6 @@ pub fn decimals_for(value: f64) -> usize {
     }
 }
 
-/// A number with this many decimals, with a space between groups of three digits; `-` if it is not finite.
-///
-/// ```
-/// use carryline_report::units::number_with;
-/// assert_eq!(number_with(-1234567.26, 1), "-1 234 567.3");
-/// assert_eq!(number_with(-0.001, 2), "0.00");
-/// ```
-#[must_use]
-pub fn number_with(value: f64, decimals: usize) -> String {
-    if !value.is_finite() {
-        return "-".to_owned();
-    }
-    let plain = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
-    let is_zero = plain.bytes().all(|byte| matches!(byte, b'0' | b'.'));
-    let mut out = String::from(if value < 0.0 && !is_zero { "-" } else { "" });
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            out.push(' ');
-        }
-        out.push(digit);
-    }
-    if !fraction.is_empty() {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
-}
-
 /// A number with about three significant digits: `4.06`, `52.3`, `287`, `1 234`.
 #[must_use]
 pub fn number(value: f64) -> String {
@@ -197,12 +169,6 @@ pub fn percent(share: f64) -> String {
 #[must_use]
 pub fn percent_signed(share: f64) -> String {
     format!("{}{}", if share >= 0.0 { "+" } else { "" }, percent(share))
-}
-
-/// A small relative difference, as a percentage with one decimal.
-#[must_use]
-pub fn percent_fine(share: f64) -> String {
-    format!("{} %", number_with(share * 100.0, if share.abs() < 0.0995 { 1 } else { 0 }))
 }
 
 /// A factor: `1.82x`.

@@ -6,12 +6,14 @@
 
 mod catalogue;
 pub mod explain;
+pub mod numbers;
 pub mod trust;
 
 use carryline_conditions::capture::skip_list;
 use carryline_conditions::sizes::SkippedPackets;
 use carryline_machine::environment::Environment;
 use carryline_results::Warning;
+use numbers::percent_fine;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -116,12 +118,6 @@ impl Code {
     }
 }
 
-/// Formats `4.2 %`, or `42 %` from ten percent.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent.abs() >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
-}
-
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
@@ -141,13 +137,13 @@ pub fn no_fixed_frequency(seen: &impl Display) -> Warning {
 /// Ticks per core cycle drifted by this fraction of their median.
 #[must_use]
 pub fn clock_drift(relative: f64) -> Warning {
-    Code::ClockDrift.with(&[&percent(relative)])
+    Code::ClockDrift.with(&[&percent_fine(relative)])
 }
 
 /// The width of a cell's interval, relative to its median.
 #[must_use]
 pub fn wide_interval(cell: &impl Display, relative: f64) -> Warning {
-    Code::WideInterval.with(&[cell, &percent(relative)])
+    Code::WideInterval.with(&[cell, &percent_fine(relative)])
 }
 
 /// A cell or situation got too few rounds.
@@ -159,7 +155,7 @@ pub fn few_rounds(cell: &impl Display, rounds: u64) -> Warning {
 /// The relative difference between a cell's net times of N and of 2N calls.
 #[must_use]
 pub fn doubling_disagrees(cell: &impl Display, relative: f64) -> Warning {
-    Code::DoublingDisagrees.with(&[cell, &percent(relative)])
+    Code::DoublingDisagrees.with(&[cell, &percent_fine(relative)])
 }
 
 /// Involuntary context switches while timing.
@@ -171,7 +167,7 @@ pub fn context_switches(count: u64) -> Warning {
 /// The fraction of the machine's time that was stolen.
 #[must_use]
 pub fn stolen_time(share: f64) -> Warning {
-    Code::StolenTime.with(&[&percent(share)])
+    Code::StolenTime.with(&[&percent_fine(share)])
 }
 
 /// Workers could not be pinned to a CPU.
@@ -189,7 +185,7 @@ pub fn one_cpu() -> Warning {
 /// Huge pages were requested; this fraction of the buffer got them.
 #[must_use]
 pub fn no_huge_pages(given_share: f64) -> Warning {
-    Code::NoHugePages.with(&[&percent(given_share)])
+    Code::NoHugePages.with(&[&percent_fine(given_share)])
 }
 
 /// There are no hardware counters, for this reason.
@@ -207,7 +203,7 @@ pub fn coarse_clock(unit_ticks: u64) -> Warning {
 /// The A/A pair of a situation differs by up to this fraction.
 #[must_use]
 pub fn high_noise_floor(situation: &impl Display, relative: f64) -> Warning {
-    Code::HighNoiseFloor.with(&[situation, &percent(relative)])
+    Code::HighNoiseFloor.with(&[situation, &percent_fine(relative)])
 }
 
 /// The budget was too small; `left_out` names what was not measured.
@@ -257,7 +253,7 @@ pub fn never_steady(cell: &impl Display) -> Warning {
 /// The relative difference between figures of two methods that make caches cold.
 #[must_use]
 pub fn cold_methods_disagree(cell: &impl Display, one: &str, other: &str, relative: f64) -> Warning {
-    Code::ColdMethodsDisagree.with(&[cell, &one, &other, &percent(relative)])
+    Code::ColdMethodsDisagree.with(&[cell, &one, &other, &percent_fine(relative)])
 }
 
 /// Other programs are running.
