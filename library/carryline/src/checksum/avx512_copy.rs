@@ -123,6 +123,8 @@ unsafe extern "C" fn many(mut dst: *mut u8, mut src: *const u8, mut len: usize, 
             let bytes = match len {
                 ..=BLOCK_BYTES => len,
                 _ => {
+                    // Rarely executed. If the loop over the lines begins in the middle of a line of code, 9000
+                    // bytes take up to 1.1 times as long on Zen 5.
                     begin_on_a_line();
                     BLOCK_BYTES.min(len - 512) & !63
                 }
