@@ -357,6 +357,16 @@ pub(crate) fn begin_on_a_line() {
     unsafe { core::arch::asm!(".p2align 6", options(nomem, nostack, preserves_flags)) };
 }
 
+/// At the end of a branch: keeps LLVM from merging its last instructions with those of a branch with another
+/// `N`, to which it would then jump. This emits no instruction. Zeroing of 256 bytes took four jumps more without it,
+/// and with a read after it 8.5 instead of 7.8 ticks on Zen 5.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub(crate) fn end_of_branch<const N: usize>() {
+    // SAFETY: only a comment.
+    unsafe { core::arch::asm!("/* branch {} ends */", const N, options(nomem, nostack, preserves_flags)) };
+}
+
 /// Whether a masked 64-byte access at `address` may be slow: if it would reach into the next page, or is at
 /// the start of the address space, where null and the pointer of an empty slice without memory point.
 ///

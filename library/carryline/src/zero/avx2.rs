@@ -1,7 +1,9 @@
 //! Zeroing with 32-byte stores; `rep stosb` and non-temporal stores for the sizes where they are faster.
 
 use super::ladder::ladder;
-use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32};
+use crate::blocks::{
+    begin_on_a_line, end_of_branch, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32,
+};
 use crate::intent::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
 
@@ -45,9 +47,18 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     unsafe {
         match len {
             0..=32 => zero_up_to_32(dst, len),
-            33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
-            65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
-            129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
+            33..=64 => {
+                zero_head_tail::<__m256i, 1>(dst, len);
+                end_of_branch::<64>();
+            }
+            65..=128 => {
+                zero_head_tail::<__m256i, 2>(dst, len);
+                end_of_branch::<128>();
+            }
+            129..=256 => {
+                zero_head_tail::<__m256i, 4>(dst, len);
+                end_of_branch::<256>();
+            }
             _ => zero_aligned_loop::<__m256i>(dst, len),
         }
     }

@@ -2,7 +2,8 @@
 
 use super::ladder::ladder;
 use crate::blocks::{
-    LINE_BYTES, back_from_page_end, begin_on_a_line, is_in_first_line, store, zero_head_tail, zero_up_to_32,
+    LINE_BYTES, back_from_page_end, begin_on_a_line, end_of_branch, is_in_first_line, store, zero_head_tail,
+    zero_up_to_32,
 };
 use crate::intent::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
@@ -52,7 +53,10 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     unsafe {
         match len {
             ..=256 => unmasked(dst, len),
-            257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
+            257..=512 => {
+                zero_head_tail::<__m512i, 4>(dst, len);
+                end_of_branch::<512>();
+            }
             _ => lines(dst, len),
         }
     }
@@ -166,9 +170,18 @@ unsafe fn unmasked(dst: *mut u8, len: usize) {
     unsafe {
         match len {
             ..=32 => zero_up_to_32(dst, len),
-            33..=64 => zero_head_tail::<__m256i, 1>(dst, len),
-            65..=128 => zero_head_tail::<__m512i, 1>(dst, len),
-            _ => zero_head_tail::<__m512i, 2>(dst, len),
+            33..=64 => {
+                zero_head_tail::<__m256i, 1>(dst, len);
+                end_of_branch::<64>();
+            }
+            65..=128 => {
+                zero_head_tail::<__m512i, 1>(dst, len);
+                end_of_branch::<128>();
+            }
+            _ => {
+                zero_head_tail::<__m512i, 2>(dst, len);
+                end_of_branch::<256>();
+            }
         }
     }
 }
