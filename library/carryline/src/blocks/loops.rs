@@ -104,9 +104,9 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
 pub(crate) unsafe fn copy_by_distance<B: Block>(dst: *mut u8, src: *const u8, len: usize) {
     let group_bytes = 4 * B::BYTES;
     let last_group = len - group_bytes;
-    // SAFETY: offsets are as in `copy_forward`: groups begin every `group_bytes` from at most a block in, and the
-    // last of them before the last group of the data, hence ends before len. There is at least one, because the
-    // data is at least two blocks longer than a group. The order is irrelevant, because nothing overlaps.
+    // SAFETY: offsets are as in `copy_forward`: groups begin every `group_bytes` from at most a block in, and
+    // the last of them before the last group of the data, hence ends before len. There is at least one, because
+    // the data is at least two blocks longer than a group. The order is irrelevant, because nothing overlaps.
     unsafe {
         let head: B = load(src);
         let tail: [B; 4] = load_group(src.add(last_group));

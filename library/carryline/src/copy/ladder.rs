@@ -52,8 +52,8 @@ macro_rules! ladder {
             }
         }
 
-        /// [`copy_by_distance`](crate::blocks::copy_by_distance). Not inlined, because its code is longer than all
-        /// that short copies need.
+        /// [`copy_by_distance`](crate::blocks::copy_by_distance). Not inlined, because its code is longer than
+        /// all that short copies need.
         ///
         /// # Safety
         /// The CPU has the level; `len >= BY_DISTANCE_FROM_BYTES`; otherwise as
