@@ -16,6 +16,8 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 mod dirty;
 mod loops;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod masked;
 mod mixed;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod non_temporal;
@@ -28,6 +30,11 @@ pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop
 pub(crate) use loops::{
     READ_ONCE, by_distance_from_bytes, copy_by_distance, is_downwards_faster, load_group, order_by_distance,
     store_group,
+};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use masked::{
+    MaskedEnds, back_from_page_end, computed_here, is_in_first_line, is_mask_slow, is_mask_slow_at_either, is_near_page_end,
+    straight_line_ends,
 };
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -365,76 +372,4 @@ pub(crate) fn begin_on_a_line() {
 pub(crate) fn end_of_branch<const N: usize>() {
     // SAFETY: only a comment.
     unsafe { core::arch::asm!("/* branch {} ends */", const N, options(nomem, nostack, preserves_flags)) };
-}
-
-/// Whether a masked 64-byte access at `address` may be slow: if it would reach into the next page, or is at
-/// the start of the address space, where null and the pointer of an empty slice without memory point.
-///
-/// The access is correct, because inactive lanes never fault. But if the page of an inactive lane is not
-/// mapped, or not yet touched, the CPU resolves this in microcode, which takes hundreds of cycles. Kernels
-/// with masked accesses check first and use a fallback. 4096 is the smallest page of the architecture, so
-/// larger pages are covered. This also saves a separate branch for empty buffers, which would be mispredicted
-/// if sizes vary.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) fn is_mask_slow(address: *const u8) -> bool {
-    is_near_page_end(address) | is_in_first_line(address)
-}
-
-/// Whether a 64-byte access at `address` reaches into the next page: [`is_mask_slow`] for addresses inside a
-/// buffer.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) fn is_near_page_end(address: *const u8) -> bool {
-    address.addr() & 4095 > 4096 - 64
-}
-
-/// [`is_mask_slow`] for two addresses, in less code than two calls: if the last byte is in another page, the
-/// lowest bit of the page number differs.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) fn is_mask_slow_at_either(one: *const u8, other: *const u8) -> bool {
-    let (one, other) = (one.addr(), other.addr());
-    let differ = (one ^ one.wrapping_add(63)) | (other ^ other.wrapping_add(63));
-    (differ & 4096 != 0) | (one < 64) | (other < 64)
-}
-
-/// Whether `address` is at the start of the address space, where null and the pointer of an empty slice
-/// without memory point: a masked access there is slow; see [`is_mask_slow`].
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) fn is_in_first_line(address: *const u8) -> bool {
-    address.addr() < 64
-}
-
-/// How many bytes before each address a masked 64-byte access to its `len` bytes should begin so as not to be
-/// slow: 0, or, if one of them may reach into the next page, the number that makes it end with the data.
-///
-/// ```text
-///          data          page end                      data       page end
-/// [ active ][ inactive ......|.. ]   becomes   [ inactive ... ][ active ]  |
-/// ```
-///
-/// There is no branch, because it would be mispredicted if buffers lie at arbitrary addresses: one address in
-/// 64 took the other path, which cost a fifth of the total time (Zen 5, copies of 1 to 128 bytes: 6.6 ticks
-/// with a branch, 4.9 without).
-///
-/// An address is in the last line of its page if the bits between the line and the page are all set. These
-/// bits of several addresses are combined before they are tested, which is shorter, so the result may also be
-/// nonzero if no access reaches into the next page. That is harmless: an access reaches into the previous page
-/// only from the first line of a page, where all these bits are clear, so that the other address must have
-/// them all set. Such a pair, one in thousands, is correct too, and slow only if the previous page is not
-/// mapped.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) fn back_from_page_end<const N: usize>(addresses: [*const u8; N], len: usize) -> usize {
-    let mut line_in_page = 0;
-    for address in addresses {
-        line_in_page |= address.addr();
-    }
-    core::hint::select_unpredictable(
-        !line_in_page & (4096 - LINE_BYTES) == 0,
-        64_usize.saturating_sub(len),
-        0,
-    )
 }

@@ -2,10 +2,11 @@
 
 use super::ladder::ladder;
 use crate::blocks::{
-    LINE_BYTES, back_from_page_end, begin_on_a_line, end_of_branch, is_in_first_line, store, zero_head_tail,
+    LINE_BYTES, MaskedEnds, computed_here, end_of_branch, store, straight_line_ends, zero_head_tail,
     zero_up_to_32,
 };
 use crate::intent::LOOPS_BELOW_BYTES;
+use core::arch::asm;
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_setzero_si512};
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -15,7 +16,8 @@ ladder!(
     lines
 );
 
-/// Selects the code by length.
+/// Selects the code by length. What up to 255 bytes need is computed before the first branch, in the first
+/// cache line of the code; see [`straight_line_ends`].
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
@@ -23,14 +25,17 @@ ladder!(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
+    let ends = MaskedEnds::of([dst], len);
+    let all_lanes = computed_here(usize::MAX) as u64;
+    straight_line_ends();
     // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
-            ..=255 if is_in_first_line(dst) => {
-                begin_on_a_line();
-                without_masks(dst, len);
+            ..=255 => {
+                // `bzhi` uses eight bits of the length.
+                let mask = _bzhi_u64(all_lanes, len as u32).wrapping_shl(ends.back as u32);
+                four_masked(ends.first[0], ends.last, mask);
             }
-            ..=255 => four_masked(dst, len),
             // In its own branch, because the mask for it does not fit into the eight bits that `bzhi` uses.
             256 => zero_head_tail::<__m512i, 2>(dst, len),
             257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
@@ -71,28 +76,35 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
 ///                  [ 28 .. 92 ]       [ 86 .. 150 ]
 /// ```
 ///
+/// Written out, because LLVM would end the function with `vzeroupper`, which it does not need: the instruction
+/// that zeroes the register zeroes all of it.
+///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 255`; otherwise as
-/// [`fill_raw`](super::fill_raw).
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); the lanes of `mask` are valid for writes
+/// at `first` and `last` bytes further, and all in between if `last` is not 0; `last <= 191`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn four_masked(dst: *mut u8, len: usize) {
-    let zero = _mm512_setzero_si512();
-    let last = len.saturating_sub(64);
-    let back = back_from_page_end([dst], len);
-    // `bzhi` uses eight bits of the length.
-    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
-    let dst = dst.wrapping_sub(back);
+unsafe fn four_masked(first: *mut u8, last: usize, mask: u64) {
     // A third of `last`, rounded such that no gap of more than 64 bytes remains after two steps.
-    let step = last * 43 / 128;
+    let step = (last as u32 * 43 / 128) as usize;
     // SAFETY: below 64, all stores write exactly the `len` bytes, since only these lanes are active: the
     // first, or if `back` is not 0, hence 64 - len, the last; none if `len` is 0. From 64 on, `back` is 0,
     // and they write 64 bytes at 0, step, 2 * step and last, none of which exceeds last = len - 64, as 2 * 43
     // < 128.
     unsafe {
-        for at in [0, step, 2 * step, last] {
-            _mm512_mask_storeu_epi8(dst.wrapping_add(at).cast(), mask, zero);
-        }
+        asm!(
+            "vpxor {zero:x}, {zero:x}, {zero:x}",
+            "vmovdqu8 zmmword ptr [{first}] {{{mask}}}, {zero:z}",
+            "vmovdqu8 zmmword ptr [{first} + {step}] {{{mask}}}, {zero:z}",
+            "vmovdqu8 zmmword ptr [{first} + 2*{step}] {{{mask}}}, {zero:z}",
+            "vmovdqu8 zmmword ptr [{first} + {last}] {{{mask}}}, {zero:z}",
+            first = in(reg) first,
+            step = in(reg) step,
+            last = in(reg) last,
+            mask = in(kreg) mask,
+            zero = out(xmm_reg) _,
+            options(nostack, preserves_flags),
+        );
     }
 }
 
