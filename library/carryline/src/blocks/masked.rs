@@ -2,7 +2,6 @@
 
 use super::LINE_BYTES;
 use core::arch::asm;
-use core::hint::select_unpredictable;
 
 /// Whether a masked 64-byte access at `address` may be slow: if it would reach into the next page, or is at
 /// the start of the address space, where null and the pointer of an empty slice without memory point.
@@ -60,69 +59,111 @@ pub(crate) fn is_in_first_line(address: *const u8) -> bool {
 /// mapped.
 #[inline(always)]
 pub(crate) fn back_from_page_end<const N: usize>(addresses: [*const u8; N], len: usize) -> usize {
-    if_near_page_end(addresses, LINE_BYTES.saturating_sub(len))
-}
-
-/// `back`, or 0 if no 64-byte access at one of the addresses may reach into the next page.
-#[inline(always)]
-fn if_near_page_end<const N: usize>(addresses: [*const u8; N], back: usize) -> usize {
     let mut line_in_page = 0;
     for address in addresses {
         line_in_page |= address.addr();
     }
-    select_unpredictable(!line_in_page & (4096 - LINE_BYTES) == 0, back, 0)
+    core::hint::select_unpredictable(
+        !line_in_page & (4096 - LINE_BYTES) == 0,
+        64_usize.saturating_sub(len),
+        0,
+    )
 }
 
-/// The masked 64-byte accesses at both ends of `N` buffers: the first 64 bytes and the last. Up to 64 bytes,
-/// both are the same.
+/// The masked 64-byte accesses at both ends of `N` buffers of one length: the first 64 bytes and the last. Up
+/// to 64 bytes, both are the same.
 #[derive(Clone, Copy)]
 pub(crate) struct MaskedEnds<const N: usize> {
-    /// The start of the first access to each buffer.
+    /// Where the first access to each buffer begins: `back` bytes before the buffer.
+    ///
+    /// If there are no bytes, it begins on the stack, where no page is missing: a pointer to no bytes may be
+    /// null, dangling, or the end of what is mapped, where an access is slow although no lane is active.
     pub(crate) first: [*mut u8; N],
+    /// How many of the lowest lanes are inactive; see [`back_from_page_end`]. From 64 bytes on, 0.
+    pub(crate) back: usize,
     /// How much further the last access begins.
     pub(crate) last: usize,
-    /// How many of the lowest lanes are inactive; see [`back_from_page_end`].
-    pub(crate) back: usize,
 }
 
-impl<const N: usize> MaskedEnds<N> {
-    /// The accesses for `len` bytes at each address, for a kernel that has not branched yet.
-    ///
-    /// If there are no bytes, the accesses are below the stack pointer, where the stack is mapped: a pointer
-    /// to no bytes may be null, dangling, or the end of what is mapped, where an access is slow although no
-    /// lane is active.
+/// The instructions that compute `last` and `back`; the argument is the one that adds another address to `eax`.
+macro_rules! last_and_back {
+    ($another:literal) => {
+        concat!(
+            "xor {zero:e}, {zero:e}\n",
+            "mov {last}, {len}\n",
+            "sub {last}, 64\n",
+            "cmovb {last}, {zero}\n",
+            // 64 - len, or 0 from 64 on.
+            "lea {back}, [{last} + 64]\n",
+            "sub {back}, {len}\n",
+            "mov eax, {one:e}\n",
+            $another,
+            "not eax\n",
+            "test eax, 4096 - 64\n",
+            "cmovnz {back}, {zero}\n",
+        )
+    };
+}
+
+// Written out, because LLVM branches to choose an address, and moves what only some lengths need behind the
+// branch on the length.
+impl MaskedEnds<1> {
+    /// The accesses to one buffer, computed without a branch, before the first of a kernel.
     #[inline(always)]
-    pub(crate) fn of(addresses: [*mut u8; N], len: usize) -> MaskedEnds<N> {
-        let last = len.saturating_sub(LINE_BYTES);
-        // 64 - len, or 0 from 64 on.
-        let missing = last.wrapping_add(LINE_BYTES).wrapping_sub(len);
-        let back = if_near_page_end(addresses.map(<*mut u8>::cast_const), missing);
-        let first = addresses.map(|address| {
-            let address = unless_empty(address, len).wrapping_sub(back);
-            address.with_addr(computed_here(address.addr()))
-        });
-        MaskedEnds { first, last: computed_here(last), back: computed_here(back) }
+    pub(crate) fn of(buffer: *mut u8, len: usize) -> MaskedEnds<1> {
+        let (first, back, last): (usize, usize, usize);
+        // SAFETY: only computes addresses and numbers.
+        unsafe {
+            asm!(
+                last_and_back!(""),
+                "lea {first}, [rsp - 64]",
+                "test {len}, {len}",
+                "cmovnz {first}, {one}",
+                "sub {first}, {back}",
+                len = in(reg) len,
+                one = in(reg) buffer.addr(),
+                first = out(reg) first,
+                back = out(reg) back,
+                last = out(reg) last,
+                zero = out(reg) _,
+                out("eax") _,
+                options(nomem, nostack),
+            );
+        }
+        MaskedEnds { first: [buffer.with_addr(first)], back, last }
     }
 }
 
-/// `address`, or if `len` is 0, that of 64 bytes below the stack pointer, which are mapped unless the stack
-/// ends there. Written out, because LLVM makes a branch of the choice.
-#[inline(always)]
-fn unless_empty(address: *mut u8, len: usize) -> *mut u8 {
-    let chosen;
-    // SAFETY: only computes an address.
-    unsafe {
-        asm!(
-            "lea {chosen}, [rsp - 64]",
-            "test {len}, {len}",
-            "cmovnz {chosen}, {address}",
-            chosen = out(reg) chosen,
-            address = in(reg) address,
-            len = in(reg) len,
-            options(pure, nomem, nostack),
-        );
+impl MaskedEnds<2> {
+    /// The accesses to two buffers, computed without a branch, before the first of a kernel.
+    #[inline(always)]
+    pub(crate) fn of(one: *mut u8, other: *mut u8, len: usize) -> MaskedEnds<2> {
+        let (first, second, back, last): (usize, usize, usize, usize);
+        // SAFETY: only computes addresses and numbers.
+        unsafe {
+            asm!(
+                last_and_back!("or eax, {other:e}\n"),
+                "lea {first}, [rsp - 64]",
+                "mov {second}, {first}",
+                "test {len}, {len}",
+                "cmovnz {first}, {one}",
+                "cmovnz {second}, {other}",
+                "sub {first}, {back}",
+                "sub {second}, {back}",
+                len = in(reg) len,
+                one = in(reg) one.addr(),
+                other = in(reg) other.addr(),
+                first = out(reg) first,
+                second = out(reg) second,
+                back = out(reg) back,
+                last = out(reg) last,
+                zero = out(reg) _,
+                out("eax") _,
+                options(nomem, nostack),
+            );
+        }
+        MaskedEnds { first: [one.with_addr(first), other.with_addr(second)], back, last }
     }
-    chosen
 }
 
 /// A value that the compiler computes at this place, and not in the branches that use it.

@@ -33,8 +33,8 @@ pub(crate) use loops::{
 };
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use masked::{
-    MaskedEnds, back_from_page_end, computed_here, is_in_first_line, is_mask_slow, is_mask_slow_at_either, is_near_page_end,
-    straight_line_ends,
+    MaskedEnds, back_from_page_end, computed_here, is_in_first_line, is_mask_slow, is_mask_slow_at_either,
+    is_near_page_end, straight_line_ends,
 };
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

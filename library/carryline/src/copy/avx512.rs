@@ -1,12 +1,14 @@
 //! Copying with 64-byte moves of one cache line each, masked for the smallest sizes.
 
 use super::ladder::ladder;
-use crate::blocks::{back_from_page_end, copy_head_tail, copy_up_to_32, is_in_first_line};
-use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
+use crate::blocks::{MaskedEnds, copy_head_tail, copy_up_to_32, straight_line_ends};
+use core::arch::asm;
+use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64};
 
 ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-    __m512i
+    __m512i,
+    TwoMasked
 );
 
 /// Two masked moves hold this many bytes.
@@ -14,24 +16,6 @@ const SMALLEST_MOST_BYTES: usize = 128;
 
 /// Head and tail of this many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
-
-/// All loads come before all stores.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
-/// [`within_raw`](super::within_raw).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the same contract.
-    unsafe {
-        if is_in_first_line(dst) | is_in_first_line(src) {
-            without_masks(dst, src, len);
-        } else {
-            two_masked(dst, src, len);
-        }
-    }
-}
 
 /// Moves both ends, which overlap in the middle. All loads come before all stores.
 ///
@@ -52,25 +36,51 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
 
 /// Up to 128 bytes without a branch on the length: the first and the last 64 bytes, both with the same mask.
 /// Up to 64 bytes, both are the same move; above, the mask is full and the moves overlap.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
-/// [`within_raw`](super::within_raw).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn two_masked(dst: *mut u8, src: *const u8, len: usize) {
-    let back = back_from_page_end([dst, src], len);
-    let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
-    let (dst, src) = (dst.wrapping_sub(back), src.wrapping_sub(back));
-    let tail_at = len.saturating_sub(64);
-    // SAFETY: below 64, both moves touch exactly the `len` bytes, since only these lanes are active: from the
-    // start, or if `back` is not 0, hence 64 - len, the last `len` of 64 that begin `back` bytes earlier;
-    // none if `len` is 0. From 64 on, `back` is 0, and they touch the first and the last 64 of len bytes.
-    unsafe {
-        let head = _mm512_maskz_loadu_epi8(mask, src.cast());
-        let tail = _mm512_maskz_loadu_epi8(mask, src.wrapping_add(tail_at).cast());
-        _mm512_mask_storeu_epi8(dst.cast(), mask, head);
-        _mm512_mask_storeu_epi8(dst.wrapping_add(tail_at).cast(), mask, tail);
+struct TwoMasked {
+    len: usize,
+    ends: MaskedEnds<2>,
+}
+
+impl TwoMasked {
+    /// The moves, computed before the first branch; see [`straight_line_ends`].
+    #[inline(always)]
+    fn before_branches(dst: *mut u8, src: *const u8, len: usize) -> TwoMasked {
+        let ends = MaskedEnds::<2>::of(dst, src.cast_mut(), len);
+        straight_line_ends();
+        TwoMasked { len, ends }
+    }
+
+    /// All loads come before all stores. Written out, because LLVM would choose registers after which it needs
+    /// `vzeroupper`.
+    ///
+    /// # Safety
+    /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= 128`; otherwise as
+    /// [`within_raw`](super::within_raw).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+    unsafe fn copy(self) {
+        let MaskedEnds { first: [dst, src], back, last } = self.ends;
+        // `bzhi` uses eight bits of the length.
+        let mask = _bzhi_u64(u64::MAX, self.len as u32).wrapping_shl(back as u32);
+        // SAFETY: below 64, both moves touch exactly the `len` bytes, since only these lanes are active: from
+        // the start, or if `back` is not 0, hence 64 - len, the last `len` of 64 that begin `back` bytes
+        // earlier; none if `len` is 0. From 64 on, `back` is 0, and they touch the first and the last 64 of
+        // len bytes.
+        unsafe {
+            asm!(
+                "vmovdqu8 zmm16 {{{mask}}} {{z}}, zmmword ptr [{src}]",
+                "vmovdqu8 zmm17 {{{mask}}} {{z}}, zmmword ptr [{src} + {last}]",
+                "vmovdqu8 zmmword ptr [{dst}] {{{mask}}}, zmm16",
+                "vmovdqu8 zmmword ptr [{dst} + {last}] {{{mask}}}, zmm17",
+                dst = in(reg) dst,
+                src = in(reg) src,
+                last = in(reg) last,
+                mask = in(kreg) mask,
+                out("zmm16") _,
+                out("zmm17") _,
+                options(nostack, preserves_flags),
+            );
+        }
     }
 }
 

@@ -6,6 +6,33 @@
 /// at least 5 blocks. In both, all loads come before all stores.
 macro_rules! ladder {
     ($(#[$level:meta])* $block:ty) => {
+        /// `smallest` for this copy.
+        struct Smallest {
+            dst: *mut u8,
+            src: *const u8,
+            len: usize,
+        }
+
+        impl Smallest {
+            #[inline(always)]
+            fn before_branches(dst: *mut u8, src: *const u8, len: usize) -> Smallest {
+                Smallest { dst, src, len }
+            }
+
+            /// # Safety
+            /// The CPU has the level; `len <= SMALLEST_MOST_BYTES`; otherwise as
+            /// [`within_raw`](super::within_raw).
+            #[inline]
+            $(#[$level])*
+            unsafe fn copy(self) {
+                // SAFETY: the same contract.
+                unsafe { smallest(self.dst, self.src, self.len) }
+            }
+        }
+
+        $crate::copy::ladder::ladder!($(#[$level])* $block, Smallest);
+    };
+    ($(#[$level:meta])* $block:ty, $smallest:ty) => {
         /// The code of this kernel.
         pub(super) const CODE: $crate::dispatch::CopyCode =
             $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
@@ -18,10 +45,11 @@ macro_rules! ladder {
         $(#[$level])*
         pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::begin_on_a_line;
+            let smallest = <$smallest>::before_branches(dst, src, len);
             // SAFETY: len is within the bounds that each path requires.
             unsafe {
                 match len {
-                    ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
+                    ..=SMALLEST_MOST_BYTES => smallest.copy(),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
                     _ if len < $crate::intent::LOOPS_BELOW_BYTES => loops(dst, src, len),
                     _ => {
@@ -184,6 +212,7 @@ macro_rules! ladder {
         $(#[$level])*
         unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
+            let smallest = <$smallest>::before_branches(dst, src, len);
             let above = dst.addr().wrapping_sub(src.addr());
             // SAFETY: in `smallest` and `small`, all loads come before all stores. Above them, len exceeds
             // what each path requires. Copies go upwards if dst is not within the len bytes after src,
@@ -191,7 +220,7 @@ macro_rules! ladder {
             // both directions.
             unsafe {
                 match len {
-                    ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
+                    ..=SMALLEST_MOST_BYTES => smallest.copy(),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
                     BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
                         $crate::blocks::begin_on_a_line();

@@ -25,16 +25,18 @@ ladder!(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    let ends = MaskedEnds::of([dst], len);
+    let MaskedEnds { first: [first], back, last } = MaskedEnds::<1>::of(dst, len);
     let all_lanes = computed_here(usize::MAX) as u64;
     straight_line_ends();
-    // SAFETY: each branch has the bounds that its block requires.
+    // SAFETY: below 64, `last` is 0, and the active lanes are exactly the `len` bytes: the first, or if `back`
+    // is not 0, hence 64 - len, the last; none if `len` is 0. From 64 on, `back` is 0, the mask is full, and
+    // `last` is len - 64. The other branches have the bounds that their blocks require.
     unsafe {
         match len {
             ..=255 => {
                 // `bzhi` uses eight bits of the length.
-                let mask = _bzhi_u64(all_lanes, len as u32).wrapping_shl(ends.back as u32);
-                four_masked(ends.first[0], ends.last, mask);
+                let mask = _bzhi_u64(all_lanes, len as u32).wrapping_shl(back as u32);
+                four_masked(first, last, mask);
             }
             // In its own branch, because the mask for it does not fit into the eight bits that `bzhi` uses.
             256 => zero_head_tail::<__m512i, 2>(dst, len),
@@ -76,21 +78,18 @@ pub(super) unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
 ///                  [ 28 .. 92 ]       [ 86 .. 150 ]
 /// ```
 ///
-/// Written out, because LLVM would end the function with `vzeroupper`, which it does not need: the instruction
-/// that zeroes the register zeroes all of it.
+/// Written out, because LLVM would end the function with `vzeroupper`, which it does not need: `vpxor` with
+/// 16-byte registers zeroes all 64 bytes.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); the lanes of `mask` are valid for writes
-/// at `first` and `last` bytes further, and all in between if `last` is not 0; `last <= 191`.
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `last < 192`; the lanes of `mask` are valid
+/// for writes at `first`, at `first + last` and at every address between.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn four_masked(first: *mut u8, last: usize, mask: u64) {
     // A third of `last`, rounded such that no gap of more than 64 bytes remains after two steps.
     let step = (last as u32 * 43 / 128) as usize;
-    // SAFETY: below 64, all stores write exactly the `len` bytes, since only these lanes are active: the
-    // first, or if `back` is not 0, hence 64 - len, the last; none if `len` is 0. From 64 on, `back` is 0,
-    // and they write 64 bytes at 0, step, 2 * step and last, none of which exceeds last = len - 64, as 2 * 43
-    // < 128.
+    // SAFETY: no offset exceeds `last`, as 2 * 43 < 128.
     unsafe {
         asm!(
             "vpxor {zero:x}, {zero:x}, {zero:x}",
