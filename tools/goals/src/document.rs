@@ -34,9 +34,9 @@ same rounds, in random order, in several processes with different memory layouts
   round by round; one to a routine of another family (memcpy against copy-and-sum) is formed from the medians of the
   processes, which measured both.
 - Intervals are 95 %, from replicates. A goal is **reached** or **missed** only if the interval and the noise floor of the
-  situation leave no doubt; otherwise it is **at the bar**. For goals of the form \"no slower\", that suffices. Missed by
-  20 % means that our time is 20 % longer than the goal allows; if even a routine at the measured limit would
-  miss the goal, the table says what the limit allows.
+  situation leave no doubt; otherwise it is **at the bar**. A goal of the form \"no slower\" is also reached by a ratio
+  within 2 % of the bar whose interval leaves doubt. Missed by 20 % means that our time is 20 % longer than the goal
+  allows; if even a routine at the measured limit would miss the goal, the table says what the limit allows.
 - **The best peer** is the fastest routine in that cell that users have without us: the C library, the kernel's forms,
   other projects' libraries. Techniques of our own collection are shown in the tables but are not peers.
 - Shares of a limit are relative to the most that anything in the same run loaded or stored at that cache level. Sizes at

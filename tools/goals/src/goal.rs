@@ -240,7 +240,7 @@ impl Goal {
         !matches!(self.against, Against::Limit | Against::Null(_) | Against::OursAt(_))
     }
 
-    /// Whether a tie suffices.
+    /// Whether a tie suffices, if our time is nearly the required one.
     #[must_use]
     pub fn is_reached_by_a_tie(&self) -> bool {
         self.want <= 1.0 && self.against != Against::Limit

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 /// The noise floor of a situation without one of its own, as in the ranking.
 pub(crate) const FLOOR_WITHOUT_TWINS: f64 = 0.02;
 
+/// How far our time may exceed a required one that a tie reaches.
+const TIE_WITHIN: f64 = 0.02;
+
 /// A goal in one of its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellFinding {
@@ -39,7 +42,7 @@ pub struct CellFinding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalVerdict {
-    /// Significantly at least as fast as required.
+    /// Significantly at least as fast as required; or, where no slower is enough, a tie within [`TIE_WITHIN`].
     Reached,
     /// Not distinguishable from the required ratio.
     Tie,
@@ -124,7 +127,8 @@ fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> GoalVer
     match compare(&scaled, floor) {
         // For times, above 1 is slower; here it is more than required.
         Order::Slower => GoalVerdict::Reached,
-        Order::Tie if tie_is_enough => GoalVerdict::Reached,
+        // Doubt alone does not reach a goal: the ratio itself has to, nearly.
+        Order::Tie if tie_is_enough && scaled.median * (1.0 + TIE_WITHIN) >= 1.0 => GoalVerdict::Reached,
         Order::Tie => GoalVerdict::Tie,
         Order::Faster => GoalVerdict::Missed { by: 1.0 / scaled.median - 1.0, at_most: None },
     }
@@ -291,6 +295,8 @@ mod tests {
         assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), GoalVerdict::Reached);
         assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), GoalVerdict::Tie);
         assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), GoalVerdict::Reached);
+        assert_eq!(verdict(&ratio(0.985, 0.9, 1.03), 1.0, 0.01, true), GoalVerdict::Reached);
+        assert_eq!(verdict(&ratio(0.9, 0.6, 1.03), 1.0, 0.3, true), GoalVerdict::Tie);
         let GoalVerdict::Missed { by, .. } = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
             panic!("1.6 is less than 2")
         };
