@@ -77,7 +77,8 @@ pub(crate) struct MaskedEnds<const N: usize> {
     /// Where the first access to each buffer begins: `back` bytes before the buffer.
     ///
     /// If there are no bytes, it begins on the stack, where no page is missing: a pointer to no bytes may be
-    /// null, dangling, or the end of what is mapped, where an access is slow although no lane is active.
+    /// null, dangling, or the end of what is mapped, where an access is slow although no lane is active. Each
+    /// buffer has a place of its own there, because a load waits for a masked store to the same place.
     pub(crate) first: [*mut u8; N],
     /// How many of the lowest lanes are inactive; see [`back_from_page_end`]. From 64 bytes on, 0.
     pub(crate) back: usize,
@@ -144,7 +145,7 @@ impl MaskedEnds<2> {
             asm!(
                 last_and_back!("or eax, {other:e}\n"),
                 "lea {first}, [rsp - 64]",
-                "mov {second}, {first}",
+                "lea {second}, [rsp - 128]",
                 "test {len}, {len}",
                 "cmovnz {first}, {one}",
                 "cmovnz {second}, {other}",
