@@ -5,72 +5,66 @@
 //! is lost between them. This is assembly because Rust cannot guarantee that a carry stays in the flag from
 //! one addition to the next.
 
-use super::portable::below_32;
+use super::portable::{below_8, last_bytes};
 use super::{fold_64, fold_128};
+use crate::blocks::load;
 use core::arch::asm;
 
+/// Adds the words at the given distances from `$data` to `$sum`, with the carry out of the last.
+///
+/// The caller's `unsafe` must ensure that each word is readable.
+macro_rules! add_words {
+    ($sum:ident, $data:expr, $first:literal $(, $next:literal)*) => {
+        asm!(
+            concat!("add {sum}, [{data} + ", $first, "]"),
+            $(concat!("adc {sum}, [{data} + ", $next, "]"),)*
+            "adc {sum}, 0",
+            sum = inout(reg) $sum,
+            data = in(reg) $data,
+            options(pure, readonly, nostack)
+        )
+    };
+}
+
+/// After the steps of 128 bytes, at most one each of 64, 32, 16 and 8, as the digits of the length say.
+///
 /// # Safety
 /// As [`partial_raw`](super::partial_raw).
-pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
+pub(crate) unsafe extern "C" fn partial(mut data: *const u8, len: usize, seed: u32) -> u32 {
     let mut low = u64::from(seed);
-    let mut high = 0;
-    // SAFETY: 128 bytes are read while at least 128 are left, then 32 at a time; fewer than 32 remain.
+    let mut high = 0_u64;
+    let mut left = len;
+    // SAFETY: 128 bytes are read while at least 128 are left, then what the lower digits of `left` say, in
+    // their order, so that the parts are consecutive and end at len. The word that ends there exists if the
+    // data has at least 8 bytes.
     unsafe {
-        while len >= 128 {
-            low = add_64_bytes(low, data);
-            high = add_64_bytes(high, data.add(64));
+        while left >= 128 {
+            add_words!(low, data, 0, 8, 16, 24, 32, 40, 48, 56);
+            add_words!(high, data, 64, 72, 80, 88, 96, 104, 112, 120);
             data = data.add(128);
-            len -= 128;
+            left -= 128;
         }
-        while len >= 32 {
-            low = add_32_bytes(low, data);
+        if left & 64 != 0 {
+            add_words!(low, data, 0, 8, 16, 24, 32, 40, 48, 56);
+            data = data.add(64);
+        }
+        if left & 32 != 0 {
+            add_words!(high, data, 0, 8, 16, 24);
             data = data.add(32);
-            len -= 32;
         }
-        fold_64(fold_128(u128::from(low) + u128::from(high) + below_32(data, len)))
+        if left & 16 != 0 {
+            add_words!(low, data, 0, 8);
+            data = data.add(16);
+        }
+        if left & 8 != 0 {
+            add_words!(high, data, 0);
+            data = data.add(8);
+        }
+        let rest = match left & 7 {
+            0 => 0_u64,
+            rest if len >= 8 => last_bytes(load::<u64>(data.add(rest).sub(8)), rest),
+            rest => below_8(data, rest),
+        };
+        fold_64(fold_128(u128::from(low) + u128::from(high) + u128::from(rest)))
     }
-}
-
-/// # Safety
-/// `data` is valid for reads of 64 bytes.
-#[inline(always)]
-unsafe fn add_64_bytes(mut sum: u64, data: *const u8) -> u64 {
-    // SAFETY: reads 64 bytes, valid by contract, and writes its output register and the flags.
-    unsafe {
-        asm!(
-            "add {sum}, [{data}]",
-            "adc {sum}, [{data} + 8]",
-            "adc {sum}, [{data} + 16]",
-            "adc {sum}, [{data} + 24]",
-            "adc {sum}, [{data} + 32]",
-            "adc {sum}, [{data} + 40]",
-            "adc {sum}, [{data} + 48]",
-            "adc {sum}, [{data} + 56]",
-            "adc {sum}, 0",
-            sum = inout(reg) sum,
-            data = in(reg) data,
-            options(pure, readonly, nostack)
-        );
-    }
-    sum
-}
-
-/// # Safety
-/// `data` is valid for reads of 32 bytes.
-#[inline(always)]
-unsafe fn add_32_bytes(mut sum: u64, data: *const u8) -> u64 {
-    // SAFETY: reads 32 bytes, valid by contract, and writes its output register and the flags.
-    unsafe {
-        asm!(
-            "add {sum}, [{data}]",
-            "adc {sum}, [{data} + 8]",
-            "adc {sum}, [{data} + 16]",
-            "adc {sum}, [{data} + 24]",
-            "adc {sum}, 0",
-            sum = inout(reg) sum,
-            data = in(reg) data,
-            options(pure, readonly, nostack)
-        );
-    }
-    sum
 }

@@ -39,7 +39,7 @@ pub(crate) unsafe extern "C" fn partial(mut data: *const u8, mut len: usize, see
 /// # Safety
 /// `len < 32`; `data` is valid for reads of `len` bytes.
 #[inline(always)]
-pub(super) unsafe fn below_32(data: *const u8, len: usize) -> u128 {
+unsafe fn below_32(data: *const u8, len: usize) -> u128 {
     // SAFETY: every word read ends at or before len, by the conditions.
     unsafe {
         if len < 8 {
@@ -58,7 +58,7 @@ pub(super) unsafe fn below_32(data: *const u8, len: usize) -> u128 {
 
 /// The last `count` (0 to 7) bytes of a word, moved to its start in memory order and followed by zero bytes.
 #[inline(always)]
-fn last_bytes(word: u64, count: usize) -> u64 {
+pub(super) fn last_bytes(word: u64, count: usize) -> u64 {
     if count == 0 {
         0
     } else if cfg!(target_endian = "little") {
@@ -71,7 +71,7 @@ fn last_bytes(word: u64, count: usize) -> u64 {
 /// # Safety
 /// `len < 8`; `data` is valid for reads of `len` bytes.
 #[inline(always)]
-unsafe fn below_8(data: *const u8, len: usize) -> u64 {
+pub(super) unsafe fn below_8(data: *const u8, len: usize) -> u64 {
     let mut sum = 0;
     let mut at = 0;
     // SAFETY: the three parts follow the binary digits of len, hence end at len.

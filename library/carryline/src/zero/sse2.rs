@@ -1,15 +1,14 @@
 //! Zeroing with 16-byte stores, `rep stosb` and non-temporal stores, for every CPU of the architecture.
 
 use super::ladder::ladder;
-use super::portable;
-use crate::blocks::{Block16, zero_aligned_loop};
-use crate::intent::LOOPS_BELOW_BYTES;
-
 use super::portable::read_here as short_read_here;
+use crate::blocks::{Block16, begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64};
+use crate::intent::LOOPS_BELOW_BYTES;
 
 ladder!(Block16, zero_aligned_loop::<Block16>);
 
-/// Selects the code by length.
+/// Selects the code by length. Up to 256 bytes without a loop, whose end would be mispredicted for buffers of
+/// one size at random offsets.
 ///
 /// # Safety
 /// As [`fill_raw`](super::fill_raw).
@@ -17,8 +16,14 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: len is within the bounds that each path requires.
     unsafe {
         match len {
-            ..LOOPS_BELOW_BYTES => portable::zero(dst, len),
-            _ => large_by_size(dst, len),
+            0..=64 => zero_mixed_up_to_64(dst, len),
+            65..=128 => zero_head_tail::<Block16, 4>(dst, len),
+            129..=256 => zero_head_tail::<Block16, 8>(dst, len),
+            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
+            _ => {
+                begin_on_a_line();
+                large_by_size(dst, len);
+            }
         }
     }
 }
