@@ -18,7 +18,11 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
         match len {
             0..=64 => zero_mixed_up_to_64(dst, len),
             65..=128 => zero_head_tail::<Block16, 4>(dst, len),
-            129..=256 => zero_head_tail::<Block16, 8>(dst, len),
+            129..=192 => {
+                zero_head_tail::<Block16, 4>(dst, len);
+                zero_head_tail::<Block16, 2>(dst.add(64), 64);
+            }
+            193..=256 => zero_head_tail::<Block16, 8>(dst, len),
             257..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
             _ => {
                 begin_on_a_line();
