@@ -4,9 +4,12 @@
 /// from that and `short_read_here`. The arguments are the attributes of the level and its block. The module
 /// also provides the sizes: `smallest` takes up to `SMALLEST_MOST_BYTES`, `small` up to `SMALL_MOST_BYTES`,
 /// at least 5 blocks. In both, all loads come before all stores.
+///
+/// Instead of `smallest`, the third argument may name a type with `before_branches(dst, src, len)`, which
+/// computes what the moves need for any length, and `copy(self)`, which makes them.
 macro_rules! ladder {
     ($(#[$level:meta])* $block:ty) => {
-        /// `smallest` for this copy.
+        /// A call of `smallest`.
         struct Smallest {
             dst: *mut u8,
             src: *const u8,
