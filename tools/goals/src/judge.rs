@@ -42,7 +42,7 @@ pub struct CellFinding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalVerdict {
-    /// Significantly at least as fast as required; or, where no slower is enough, a tie within [`TIE_WITHIN`].
+    /// Significantly at least as fast as required; or, where no slower is enough, a tie within 2 %.
     Reached,
     /// Not distinguishable from the required ratio.
     Tie,
