@@ -64,7 +64,9 @@ pub fn cases() -> Vec<Case> {
         case(Zero, "libc_memset", ["4K", "0", "cold:clflush:single"], SINGLE),
         case(Checksum, "carryline", ["1500", "0", "cold:clflush"], |world, calls| world.flushed(1500, calls)),
         case(Checksum, "carryline", ["1500", "0", "cold:clflush:single"], |world, _| world.flushed(1500, 1)),
-        case(Checksum, "carryline", ["1500", "random", "cold:arena"], |world, calls| world.arena(1500, calls)),
+        case(Checksum, "carryline", ["1500", "random", "cold:arena"], |world, calls| {
+            world.arena(1500, calls)
+        }),
         case(Copy, "carryline", ["4K", "random", "cold:arena"], |world, calls| world.arena(4096, calls)),
         case(Copy, "carryline", ["4K", "random", "cold:arena:single"], |world, _| world.arena(4096, 1)),
         case(Checksum, "carryline", ["1500", "0", "cold:evict"], |world, calls| world.evicted(1500, calls)),
