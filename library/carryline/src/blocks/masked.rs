@@ -181,10 +181,9 @@ pub(crate) fn computed_here(mut value: usize) -> usize {
 /// On Zen 5, a call takes a cycle less if a path of two lines of code has its first branch at the start of the
 /// second. In core cycles per call, as one of thirty sizes in a process and in the mean of 32 processes: copies
 /// of 1 to 128 bytes 7.1, with the branch at the start of the first line 8.1; zeroing of 1 to 255 bytes 7.2 and
-/// 8.0; a call that does nothing 7.0. The branch costs the cycle only if it was once taken in the process.
-/// Where one line holds the whole path, it costs nothing; these paths are longer, and with three lines the
-/// cycle is lost anyway. So all that precedes must fit into one line, and so must the path from here to its
-/// return.
+/// 8.0; a call that does nothing 7.0. With sizes that never take the branch, half of the processes lose nothing.
+/// Paths of one line lose the cycle less often; these are longer. Those of three lose it anyway, so all that
+/// precedes must fit into one line, and so must the path from here to its return.
 #[inline(always)]
 pub(crate) fn straight_line_ends() {
     // SAFETY: only no-operation instructions.

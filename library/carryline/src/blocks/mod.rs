@@ -1,5 +1,6 @@
 //! The building blocks of the kernels: moves of one block, overlapping moves at both ends, and in submodules
-//! small moves for mixed sizes, loops, non-temporal stores, string instructions and reading before writing.
+//! small moves for mixed sizes, masked accesses, loops, non-temporal stores, string instructions and reading
+//! before writing.
 //!
 //! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. The functions have no
 //! `#[target_feature]` of their own: they are always inlined and take on the features of the kernel that uses

@@ -128,3 +128,17 @@ fn the_committed_document_is_what_the_committed_results_say() {
     let text = std::fs::read_to_string(docs.join("benchmarks.md")).expect("the document");
     assert!(document(&all) == text, "'cargo xtask benchmarks write' has not been run");
 }
+
+#[test]
+fn no_committed_goal_counts_as_reached_by_a_ratio_below_its_bar() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a workspace").join("docs");
+    let all = read_all(&docs.join("benchmarks")).expect("results of machines");
+    let reached = all.iter().flat_map(|results| {
+        let goals = results.goals.iter().filter(|goal| goal.outcome == GoalVerdict::Reached);
+        goals.map(|goal| (results.file_name(), goal))
+    });
+    for (file, goal) in reached {
+        let ratio = goal.ratio.as_ref().expect("a reached goal has a ratio").median;
+        assert!(ratio * 1.021 >= goal.want, "{file}: {}: {ratio} for {}", goal.id, goal.want);
+    }
+}
