@@ -13,8 +13,14 @@ pub enum CacheMethod {
     Hot,
     /// Each line of the buffers is flushed, followed by a fence.
     Clflush,
-    /// A buffer larger than the last-level cache is read between batches.
+    /// A buffer larger than the last-level cache is read [`EVICTING_PASSES`] times between batches.
+    // Stored runs use "evict" for what is now `EvictOnce`, so this variant is stored under another name.
+    #[serde(rename = "evict_twice")]
     Evict,
+    /// That buffer was read once between batches, which left part of the lines in the last level. This was the
+    /// meaning of `cold:evict` until 2026-11-25; only stored runs have it.
+    #[serde(rename = "evict")]
+    EvictOnce,
     /// Each call gets lines of a buffer too large to cache, last touched one full pass ago.
     Arena,
     /// Each buffer of each call is hot at random, otherwise fresh lines as with [`CacheMethod::Arena`].
@@ -23,6 +29,10 @@ pub enum CacheMethod {
         hot_percent: u8,
     },
 }
+
+/// How often the buffer of [`CacheMethod::Evict`] is read. Last-level caches protect lines that were used more
+/// than once from lines that were used once; a second pass gives the buffer's lines the same standing.
+pub const EVICTING_PASSES: usize = 2;
 
 /// The buffers of a call to which the cache state applies; the others are hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -81,7 +91,7 @@ impl Cache {
         ("cold:clflush", "every line flushed, then a fence; a stream of calls that miss"),
         (
             "cold:evict",
-            "a buffer larger than the last cache level read in between; a stream of calls that miss",
+            "a buffer larger than the last cache level read twice in between; a stream of calls that miss",
         ),
         ("cold:arena", "fresh lines of a buffer too large to cache; a stream of calls that miss"),
         ("cold:METHOD:single", "cold by that method, one isolated call"),
@@ -155,6 +165,7 @@ impl fmt::Display for Cache {
             CacheMethod::Hot => "hot",
             CacheMethod::Clflush => "cold:clflush",
             CacheMethod::Evict => "cold:evict",
+            CacheMethod::EvictOnce => "cold:evict-once",
             CacheMethod::Arena => "cold:arena",
             CacheMethod::Mixed { hot_percent } => return f.pad(&format!("mixed:{hot_percent}")),
         };
@@ -226,10 +237,19 @@ mod tests {
         assert!(["cold:clflush", "cold:clflush:single"].iter().all(|word| word.parse() != Ok(old)));
         let hot: Cache = serde_json::from_str(r#"{"method":"hot","operands":"both"}"#).expect("an old state");
         assert_eq!(hot, Cache::HOT);
-        for word in ["hot", "cold:arena:dst:single", "mixed:30"] {
+        for word in ["hot", "cold:arena:dst:single", "cold:evict:src", "mixed:30"] {
             let cache: Cache = word.parse().expect("a state");
             let text = serde_json::to_string(&cache).expect("JSON");
             assert_eq!(serde_json::from_str::<Cache>(&text).ok(), Some(cache), "{text}");
         }
+    }
+
+    #[test]
+    fn a_state_stored_when_the_evicting_buffer_was_read_once_differs_from_the_current_one() {
+        let old: Cache = serde_json::from_str(r#"{"method":"evict","operands":"source","batch":"single"}"#)
+            .expect("an old state");
+        assert_eq!(old.to_string(), "cold:evict-once:src:single");
+        assert_ne!("cold:evict:src:single".parse(), Ok(old));
+        assert!(old.to_string().parse::<Cache>().is_err(), "it cannot be measured any more");
     }
 }

@@ -5,7 +5,7 @@
 //! accepts for a field are in its `WORDS`, with their meanings.
 
 mod beside;
-mod cache;
+pub mod cache;
 pub mod capture;
 pub mod fleet;
 mod offsets;

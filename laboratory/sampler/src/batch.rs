@@ -3,6 +3,7 @@
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls};
 use super::{Bench, prepare};
+use carryline_conditions::cache::EVICTING_PASSES;
 use carryline_conditions::sizes::LEARNING_PASSES;
 use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
 use carryline_machine::clock;
@@ -63,13 +64,16 @@ impl Bench<'_> {
         };
         let landing = self.members[member].landing;
 
+        self.evict();
         if warm > 0 {
             if self.condition.cache.is_hot() || self.condition.cache.mixed().is_some() {
                 self.touch(&template);
             }
-            // An arena's lines must stay untouched: the untimed calls use the previous window instead.
+            // Lines that are cold already must stay untouched: the untimed calls use the previous window instead.
             let window = match self.condition.cache.method {
-                CacheMethod::Arena | CacheMethod::Mixed { .. } => self.batches.wrapping_sub(1),
+                CacheMethod::Evict | CacheMethod::Arena | CacheMethod::Mixed { .. } => {
+                    self.batches.wrapping_sub(1)
+                }
                 _ => self.batches,
             };
             let (dst, src) = self.windows(window);
@@ -172,7 +176,17 @@ impl Bench<'_> {
         }
     }
 
-    /// Makes the cold operands of a batch cold, and the others hot again if that disturbed them.
+    /// Evicts every line from the caches, code included, if that is the method.
+    fn evict(&self) {
+        if let Some((base, len)) = self.evict {
+            for _ in 0..EVICTING_PASSES {
+                // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
+                unsafe { prepare::touch(base, len, false) };
+            }
+        }
+    }
+
+    /// Flushes the cold operands of a batch, if that is the method, and makes the others hot again.
     fn cool(&self, batch: &Batch<'_>) {
         let operands = [
             (self.layout.dst, batch.dst, (|call: &Call| call.dst) as fn(&Call) -> u32),
@@ -183,10 +197,6 @@ impl Bench<'_> {
                 // SAFETY: the calls of the batch are inside the operand's mapped arena.
                 unsafe { prepare::flush(*base, batch.calls, *pick) };
             }
-        }
-        if let Some((base, len)) = self.evict {
-            // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
-            unsafe { prepare::touch(base, len, false) };
         }
         if !self.condition.cache.is_hot() {
             self.touch(batch);

@@ -9,6 +9,7 @@
 
 use super::loops::Call;
 use super::{LEAST_LIST, limits};
+use carryline_conditions::cache::EVICTING_PASSES;
 use carryline_conditions::sizes::SizeSource;
 use carryline_conditions::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
 use carryline_machine::environment::{CacheSizes, Level};
@@ -194,7 +195,10 @@ impl Layout {
             let slots = match condition.cache.method {
                 _ if !cold && lag > 0 && side == Operands::Destination => lag + 1,
                 _ if !cold => 1,
-                CacheMethod::Arena | CacheMethod::Mixed { .. } => {
+                // The untimed calls after an eviction use the other window; if there is only one timed call, it
+                // must not share lines of the page table with them.
+                CacheMethod::Evict if !single => 2 * window,
+                CacheMethod::Evict | CacheMethod::Arena | CacheMethod::Mixed { .. } => {
                     let region = caches.too_large() as usize;
                     ((region / stride) / window).max(if doubles { 2 } else { 1 }) * window
                 }
@@ -269,7 +273,10 @@ pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -
         (false, true) => 1,
         (false, false) => LEAST_LIST as u64,
     };
-    let evicted = if condition.cache.method == CacheMethod::Evict { caches.eviction() } else { 0 };
+    let evicted = match condition.cache.method {
+        CacheMethod::Evict => EVICTING_PASSES as u64 * caches.eviction(),
+        _ => 0,
+    };
     let batches = if layout.doubles { DOUBLED } else { BATCHES };
     layout.largest.saturating_mul(calls * batches + RECHECK) + evicted * BATCHES
 }

@@ -2,7 +2,8 @@
 
 use crate::cli::{Cli, Common, Format, Rerun};
 use crate::output;
-use carryline_conditions::Offsets;
+use carryline_conditions::cache::EVICTING_PASSES;
+use carryline_conditions::{CacheMethod, Offsets};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::kept::{self, Stored};
 use carryline_store::RunId;
@@ -30,6 +31,16 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
                 "run {id} was measured when sizes with a period ran only twice before each batch (now {} times), \
                  which is too little for branch predictors to learn them; the runs are not comparable there",
                 carryline_conditions::sizes::LEARNING_PASSES
+            ),
+            common,
+        );
+    }
+    if has_once_evicted_caches(&header.plan) {
+        output::note(
+            &format!(
+                "run {id} was measured when 'cold:evict' read the evicting buffer once between batches (now \
+                 {EVICTING_PASSES} times), which left lines in the last cache level; the runs are not comparable \
+                 there"
             ),
             common,
         );
@@ -79,6 +90,15 @@ fn has_old_random_offsets(plan: &Value) -> bool {
         && !offsets().any(|offsets| offsets == Offsets::Random)
 }
 
+/// True for a plan stored when `cold:evict` read its buffer only once.
+fn has_once_evicted_caches(plan: &Value) -> bool {
+    let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    situations.iter().any(|situation| {
+        serde_json::from_value::<CacheMethod>(situation["condition"]["cache"]["method"].clone())
+            .is_ok_and(|method| method == CacheMethod::EvictOnce)
+    })
+}
+
 /// True for a plan stored when predictors had too little time to learn sizes with a period.
 fn has_half_learned_period(plan: &Value) -> bool {
     let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -126,6 +146,16 @@ mod tests {
         assert!(!has_half_learned_period(&plan(json!({"period": 100, "learned": true}))));
         assert!(!has_half_learned_period(&plan(json!({"label": "40"}))));
         assert!(!has_half_learned_period(&Value::Null));
+    }
+
+    #[test]
+    fn plans_from_when_one_pass_evicted_are_known() {
+        let plan = |method: &str| json!({ "situations": [{"condition": {"cache": {"method": method}}}] });
+        assert!(has_once_evicted_caches(&plan("evict")));
+        for other in ["evict_twice", "clflush", "hot"] {
+            assert!(!has_once_evicted_caches(&plan(other)), "{other}");
+        }
+        assert!(!has_once_evicted_caches(&Value::Null));
     }
 
     #[test]

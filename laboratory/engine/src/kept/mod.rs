@@ -9,7 +9,7 @@ use crate::failure::{Failure, usage};
 use crate::plan::RunPlan;
 use crate::session::open_kept;
 use anyhow::Context;
-use carryline_conditions::{Condition, Offsets};
+use carryline_conditions::{CacheMethod, Condition, Offsets};
 use carryline_report::json::About;
 use carryline_report::redact::redacted;
 use carryline_results::cells::{self, Summary};
@@ -301,12 +301,16 @@ fn with_current_names(mut result: RunResult) -> RunResult {
     result
 }
 
-/// The name of a stored situation in today's words: `random` offsets were what is now `random-line`, and
-/// sizes with a period ran too few times for predictors to learn them. The label of its sizes changes with it.
+/// The name of a stored situation in today's words: `random` offsets were what is now `random-line`,
+/// `cold:evict` was `cold:evict-once`, and sizes with a period ran too few times for predictors to learn them.
+/// The label of its sizes changes with it.
 fn current_name(name: &str, condition: &mut Condition) -> String {
     let mut name = name.to_owned();
     if condition.offsets == Offsets::RandomInLine {
         name = name.replace("offset random ", "offset random-line ");
+    }
+    if condition.cache.method == CacheMethod::EvictOnce {
+        name = name.replace("cold:evict:", "cold:evict-once:").replace("cold:evict ", "cold:evict-once ");
     }
     let sizes = &mut condition.sizes;
     if sizes.period.is_some() && !sizes.learned {
@@ -345,6 +349,7 @@ fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use carryline_conditions::Cache;
     use carryline_conditions::sizes::Sizes;
 
     #[test]
@@ -375,6 +380,20 @@ mod tests {
             let mut condition = condition(learned, offsets);
             assert_eq!(current_name(name, &mut condition), expected);
             assert_eq!(condition.sizes.label.contains("half"), !learned);
+        }
+        for (word, now) in [
+            ("cold:evict", "cold:evict-once"),
+            ("cold:evict:src:single", "cold:evict-once:src:single"),
+            ("cold:arena", "cold:arena"),
+        ] {
+            let mut cache: Cache = word.parse().expect("a cache state");
+            if cache.method == CacheMethod::Evict {
+                cache.method = CacheMethod::EvictOnce;
+            }
+            let mut old = Condition { cache, ..Condition::plain(40) };
+            let name = |word: &str| format!("copy 40 offset 0 {word} independent");
+            assert_eq!(current_name(&name(word), &mut old), name(now));
+            assert_eq!(cache.to_string(), now);
         }
     }
 

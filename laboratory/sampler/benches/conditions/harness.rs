@@ -4,6 +4,7 @@ use carryline_machine::clock;
 use carryline_variants::landing::{Landing, MoveFn, SetFn};
 use carryline_variants::{ChecksumFn, CopyFn, Family, Routine, ZeroFn, find};
 use std::alloc::{Layout, alloc, handle_alloc_error};
+use std::arch::asm;
 use std::arch::x86_64::{_mm_clflush, _mm_mfence};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -21,6 +22,12 @@ const HOT_CALLS: usize = 400;
 
 pub fn anywhere(random: &mut Random) -> (usize, usize) {
     (random.below(PAGE), random.below(PAGE))
+}
+
+/// The distance between buffers that share no line. It is also the sampler's: it determines how many buffers
+/// share a line of the page table, which is part of what a cold call waits for.
+fn spacing(len: usize) -> usize {
+    len.next_multiple_of(PAGE) + 2 * PAGE
 }
 
 pub fn near(random: &mut Random) -> (usize, usize) {
@@ -128,13 +135,15 @@ impl Region {
 
     /// Reads a byte of every line, from the last to the first, and folds them into one, as the sampler's
     /// reader does: each line takes an iteration of the loop, at least a cycle. A loop that discards its
-    /// loads is unrolled and takes about a third of that.
+    /// loads takes about a third of that, and an unrolled one, with fewer instructions, overlaps the next call.
     fn read(self) {
         let (mut folded, mut at) = (0, self.len);
         while at >= LINE {
             at -= LINE;
             // SAFETY: a line of the region.
             folded ^= unsafe { ((self.start + at) as *const u8).read_volatile() };
+            // SAFETY: no instruction; the compiler has to compute `at` in every iteration, so it does not unroll.
+            unsafe { asm!("/* {0} */", inout(reg) at, options(nomem, nostack, preserves_flags)) };
         }
         black_box(folded);
     }
@@ -222,15 +231,16 @@ impl World {
         })
     }
 
-    /// Runs the routine on near memory to warm its code.
+    /// Runs the routine somewhere in far memory, whose lines are cold too, to warm its code.
     fn warm_code(&mut self, len: usize) {
-        let call = Call { dst: self.near[0].start, src: self.near[1].start, len };
+        let at = self.random.below(self.far[0].len - len) / PAGE * PAGE;
+        let call = Call { dst: self.far[0].start + at, src: self.far[1].start + at, len };
         time(self.kernel, &[call; 16], || ());
     }
 
     /// Buffers that share no cache line, in random order of addresses.
     fn apart(&mut self, len: usize, count: usize) -> Vec<Call> {
-        let stride = len.next_multiple_of(PAGE) + PAGE;
+        let stride = spacing(len);
         let mut places: Vec<usize> = (0..count).collect();
         for last in (1..count).rev() {
             places.swap(last, self.random.below(last + 1));
@@ -268,18 +278,24 @@ impl World {
         self.median(|world| {
             let calls = world.apart(len, count);
             time(world.kernel, &calls, || ());
-            world.walk.read();
+            // The buffers were used a moment ago, so that even a second pass leaves some of their lines, and of
+            // their page table's, in the last level.
+            for _ in 0..4 {
+                world.walk.read();
+            }
             world.warm_code(len);
             (time(world.kernel, &calls, || ()), count)
         })
     }
 
-    /// The next calls of a walk through memory too large to cache.
+    /// The next calls of a walk through memory too large to cache; a call by itself is at a random place of it,
+    /// so that no prefetcher expects it and its page-table entries are not cached either.
     fn fresh(&mut self, len: usize, count: usize) -> Vec<Call> {
-        let stride = len.next_multiple_of(PAGE) + PAGE;
+        let stride = spacing(len);
         (0..count)
             .map(|_| {
-                self.cursor = (self.cursor + stride) % (self.far[0].len - 2 * stride);
+                let step = if count == 1 { self.random.below(self.far[0].len) } else { stride };
+                self.cursor = (self.cursor + step) % (self.far[0].len - 2 * stride);
                 let at = self.cursor / PAGE * PAGE;
                 let (dst, src) = anywhere(&mut self.random);
                 Call { dst: self.far[0].start + at + dst, src: self.far[1].start + at + src, len }

@@ -61,8 +61,9 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "cold:evict",
         &["evict"],
-        "A buffer of twice the last cache level is read between batches, so that it evicts the calls' \
-         lines. The caches are then full of other lines, all of them clean: a busy program also finds \
+        "A buffer of twice the last cache level is read twice between batches, so that it evicts the calls' \
+         lines (after one reading, a part of them was still in the last level of some CPUs; stored runs of that \
+         kind say cold:evict-once). The caches are then full of other lines, all of them clean: a busy program also finds \
          modified ones, which must be written back first.",
     ),
     word(
