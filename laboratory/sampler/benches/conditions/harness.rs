@@ -238,13 +238,17 @@ impl World {
         time(self.kernel, &[call; 16], || ());
     }
 
+    fn shuffle<T>(&mut self, list: &mut [T]) {
+        for last in (1..list.len()).rev() {
+            list.swap(last, self.random.below(last + 1));
+        }
+    }
+
     /// Buffers that share no cache line, in random order of addresses.
     fn apart(&mut self, len: usize, count: usize) -> Vec<Call> {
         let stride = spacing(len);
         let mut places: Vec<usize> = (0..count).collect();
-        for last in (1..count).rev() {
-            places.swap(last, self.random.below(last + 1));
-        }
+        self.shuffle(&mut places);
         places
             .into_iter()
             .map(|place| {
@@ -288,11 +292,11 @@ impl World {
         })
     }
 
-    /// The next calls of a walk through memory too large to cache; a call by itself is at a random place of it,
-    /// so that no prefetcher expects it and its page-table entries are not cached either.
+    /// The next calls of a walk through memory too large to cache, in random order; a call by itself is at a
+    /// random place of it, so that no prefetcher expects it and its page-table entries are not cached either.
     fn fresh(&mut self, len: usize, count: usize) -> Vec<Call> {
         let stride = spacing(len);
-        (0..count)
+        let mut calls: Vec<Call> = (0..count)
             .map(|_| {
                 let step = if count == 1 { self.random.below(self.far[0].len) } else { stride };
                 self.cursor = (self.cursor + step) % (self.far[0].len - 2 * stride);
@@ -300,7 +304,9 @@ impl World {
                 let (dst, src) = anywhere(&mut self.random);
                 Call { dst: self.far[0].start + at + dst, src: self.far[1].start + at + src, len }
             })
-            .collect()
+            .collect();
+        self.shuffle(&mut calls);
+        calls
     }
 
     pub fn arena(&mut self, len: usize, count: usize) -> f64 {

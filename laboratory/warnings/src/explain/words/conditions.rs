@@ -70,7 +70,8 @@ pub(super) const WORDS: &[Word] = &[
         "cold:arena",
         &["arena"],
         "Each call gets fresh lines of a buffer too large to cache, last touched one full pass ago. Lines and \
-         translations are both cold. It resembles a program that streams through its data, prefetchers included.",
+         translations are both cold. The calls of a batch use them in random order, so that prefetchers help only \
+         within a buffer.",
     ),
     word(
         "non-temporal",
