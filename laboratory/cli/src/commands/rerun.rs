@@ -78,13 +78,16 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     crate::run(&cli)
 }
 
+/// The conditions of a stored plan, as they were written then.
+fn conditions(plan: &Value) -> impl Iterator<Item = &Value> {
+    plan["situations"].as_array().into_iter().flatten().map(|situation| &situation["condition"])
+}
+
 /// True for a plan stored when `random` still had the present meaning of `random-line`.
 fn has_old_random_offsets(plan: &Value) -> bool {
-    let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
     let offsets = || {
-        situations.iter().filter_map(|situation| {
-            serde_json::from_value::<Offsets>(situation["condition"]["offsets"].clone()).ok()
-        })
+        conditions(plan)
+            .filter_map(|condition| serde_json::from_value::<Offsets>(condition["offsets"].clone()).ok())
     };
     offsets().any(|offsets| offsets == Offsets::RandomInLine)
         && !offsets().any(|offsets| offsets == Offsets::Random)
@@ -92,18 +95,17 @@ fn has_old_random_offsets(plan: &Value) -> bool {
 
 /// True for a plan stored when `cold:evict` read its buffer only once.
 fn has_once_evicted_caches(plan: &Value) -> bool {
-    let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
-    situations.iter().any(|situation| {
-        serde_json::from_value::<CacheMethod>(situation["condition"]["cache"]["method"].clone())
+    conditions(plan).any(|condition| {
+        serde_json::from_value::<CacheMethod>(condition["cache"]["method"].clone())
             .is_ok_and(|method| method == CacheMethod::EvictOnce)
     })
 }
 
 /// True for a plan stored when predictors had too little time to learn sizes with a period.
 fn has_half_learned_period(plan: &Value) -> bool {
-    let situations = plan["situations"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut sizes = situations.iter().map(|situation| &situation["condition"]["sizes"]);
-    sizes.any(|sizes| sizes["period"].is_u64() && sizes["learned"] != true)
+    conditions(plan)
+        .map(|condition| &condition["sizes"])
+        .any(|sizes| sizes["period"].is_u64() && sizes["learned"] != true)
 }
 
 /// Replaces `random` by `random-line` in the command line's offsets. False if there is none to replace.

@@ -187,6 +187,22 @@ fn arenas_exceed_the_caches_and_have_several_windows() {
 }
 
 #[test]
+fn untimed_calls_after_an_eviction_have_lines_of_their_own() {
+    /// The bytes whose page-table entries share a line.
+    const TRANSLATED: usize = 8 * PAGE;
+    for (cache, apart) in [("cold:evict", 1), ("cold:evict:src", 1), ("cold:evict:single", TRANSLATED)] {
+        for size in [40, 1500, 65_536] {
+            let layout = Layout::new(Family::Copy, &condition(size, cache, "0"), &CACHES);
+            let src = layout.src.expect("a copy reads");
+            for batch in 1..100 {
+                let distance = src.shift(batch).abs_diff(src.shift(batch - 1));
+                assert!(distance >= (src.window * src.stride).max(apart), "{cache} {size} {batch}");
+            }
+        }
+    }
+}
+
+#[test]
 fn isolated_calls_visit_every_window_and_none_adjacent_to_the_last() {
     for count in [1, 2, 3, 8, 100, 5461, 35_840] {
         let step = far_step(count);

@@ -62,9 +62,9 @@ pub(super) const WORDS: &[Word] = &[
         "cold:evict",
         &["evict"],
         "A buffer of twice the last cache level is read twice between batches, so that it evicts the calls' \
-         lines (after one reading, a part of them was still in the last level of some CPUs; stored runs of that \
-         kind say cold:evict-once). The caches are then full of other lines, all of them clean: a busy program also finds \
-         modified ones, which must be written back first.",
+         lines. (Until November 2026 it was read once, which left part of them in the last level of a Zen 5; \
+         runs from then say cold:evict-once.) The caches are then full of other lines, all of them clean: a busy \
+         program also finds modified ones, which must be written back first.",
     ),
     word(
         "cold:arena",
