@@ -14,8 +14,19 @@ use carryline_verification::subject::Subject;
 use carryline_verification::{Depth, prove};
 use std::time::{Duration, Instant};
 
-/// The sampler's gross median, and the number of calls in its batch if the layout states it.
-fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &CacheSizes) -> (f64, usize) {
+/// The sampler's benches for a condition whose sizes repeat: each has one list, and the figures of two lists of
+/// 100 sizes differ by up to two fifths.
+const LISTS: u64 = 9;
+
+/// The sampler's gross median, and the number of calls in its batch if the layout states it. The seed
+/// determines the list of sizes.
+fn sampled(
+    case: &Case,
+    condition: &Condition,
+    buffers: &mut Buffers,
+    caches: &CacheSizes,
+    seed: u64,
+) -> (f64, usize) {
     let status = StatusPage::create().expect("a page");
     let routines = std::iter::once(case.variant).chain(case.others.iter().copied());
     let subjects: Vec<Subject> = routines
@@ -30,7 +41,7 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
         .collect();
     let members: Vec<_> = verified.iter().zip(0..).collect();
     let mut bench =
-        Bench::new(case.family, condition, &members, buffers, caches, 7, &status).expect("a bench");
+        Bench::new(case.family, condition, &members, buffers, caches, seed, &status).expect("a bench");
     let streamed = bench.observed().beside_bytes;
     let whole = Instant::now();
     bench.calibrate(TIME, clock::ticks_per_ns(Duration::from_millis(5)), &status);
@@ -45,8 +56,12 @@ fn sampled(case: &Case, condition: &Condition, buffers: &mut Buffers, caches: &C
         let moved = (after - before) as f64 / whole.elapsed().as_nanos() as f64;
         println!("{:>91} streamed beside, sampler", rate(moved));
     }
-    all.sort_by(f64::total_cmp);
-    (all[all.len() / 2], bench.observed().batch_calls.unwrap_or(1) as usize)
+    (median(all), bench.observed().batch_calls.unwrap_or(1) as usize)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 pub fn run(wanted: &[String]) {
@@ -92,7 +107,10 @@ pub fn run(wanted: &[String]) {
         if is_impossible || (!wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str()))) {
             continue;
         }
-        let (sampler, calls) = sampled(&case, &condition, &mut buffers, &caches);
+        let lists = if condition.sizes.period.is_some() { LISTS } else { 1 };
+        let benches = (0..lists).map(|seed| sampled(&case, &condition, &mut buffers, &caches, seed));
+        let (figures, calls): (Vec<f64>, Vec<usize>) = benches.unzip();
+        let (sampler, calls) = (median(figures), calls[0]);
         world.kernel = Kernel::of(case.family, case.variant).expect("in the collection");
         let second = (case.second)(&mut world, calls);
         let stated = if condition.cache.is_hot() { "-".to_owned() } else { calls.to_string() };
