@@ -49,7 +49,7 @@ impl Middle {
 /// Marks a branch as unlikely: its code is placed behind the others', which need no jump then.
 #[cold]
 #[inline(always)]
-const fn unlikely() {}
+pub(crate) const fn unlikely() {}
 
 /// Fills with one unaligned block at the start, four at the end and, between them, groups of four whose stores
 /// are aligned to the block:

@@ -30,7 +30,7 @@ pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::{
     READ_ONCE, by_distance_from_bytes, copy_by_distance, is_downwards_faster, load_group, order_by_distance,
-    store_group,
+    store_group, unlikely,
 };
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use masked::{

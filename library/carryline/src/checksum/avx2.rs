@@ -21,7 +21,8 @@
 
 use super::{adc, fold_64};
 use crate::blocks::{
-    begin_on_a_line, bytes_to_multiple, is_mask_slow, load, load_group, order_by_distance, store, store_group,
+    begin_on_a_line, bytes_to_multiple, is_mask_slow, load, load_group, order_by_distance, store,
+    store_group, unlikely,
 };
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi64, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_unpackhi_epi64,
@@ -341,9 +342,14 @@ unsafe extern "C" fn copy_long(dst: *mut u8, src: *const u8, len: usize, seed: u
 ///
 /// ```text
 /// [ head ]
-///      [ group ][ group ]..[ group ]
-///                      [   tail    ]b
+///      [ group ][ group ]..[ group ][rest]
+///                           [   tail    ]b
 /// ```
+///
+/// The number of groups depends on the length alone, so that the end of their loop is predicted for buffers of
+/// one size at any offset: 520 bytes at random offsets took 21 ticks on Zen 5 when it depended on both, and
+/// take 18. At an eighth of the lengths, up to 31 bytes more may be left than the tail has; there, one vector
+/// more follows the groups.
 ///
 /// Of the head, only the bytes before the first group are added. The tail is a group that ends with the data,
 /// of which only the bytes after the last group are added; it covers an even number of them, and an odd last
@@ -366,7 +372,9 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
     len: usize,
     seed: u32,
 ) -> u32 {
-    let before = bytes_to_multiple(if COPY { dst } else { src }, 32);
+    /// The largest number of bytes before the groups.
+    const MOST_BEFORE: usize = 31;
+    let before = bytes_to_multiple(if COPY { dst } else { src }, MOST_BEFORE + 1);
     // SAFETY: the data has the first 32 bytes. `before` is below 32, so 32 bytes of the table follow.
     let head = unsafe {
         let selected = load(SELECTED.0.as_ptr().add(2 * GROUP_BYTES - before));
@@ -374,7 +382,8 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
     };
 
     let mut at = before;
-    let mut groups_left = (len - at) / GROUP_BYTES;
+    let mut groups_left = (len - MOST_BEFORE) / GROUP_BYTES;
+    let has_rest = (len - MOST_BEFORE) % GROUP_BYTES + MOST_BEFORE >= GROUP_BYTES;
     let mut body = _mm256_setzero_si256();
     let mut sums = Sums::new();
     loop {
@@ -409,8 +418,15 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
         body = _mm256_add_epi64(halves(body), sums.lanes());
         sums = Sums::new();
     }
+    if has_rest {
+        unlikely();
+        // SAFETY: the groups are at least a group shorter than the data, and at most 31 bytes precede them.
+        let rest = unsafe { take::<COPY>(dst.wrapping_add(at), src.add(at)) };
+        body = _mm256_add_epi64(halves(body), halves(rest));
+        at += 32;
+    }
     let left = len - at;
-    // SAFETY: less than a group is left, and the data has an even number of bytes, at least a group, that
+    // SAFETY: less than a group is left, after the rest at most 255 + 31 - 32 bytes. The data has an even number of bytes, at least a group, that
     // ends there; it has a last byte.
     let odd_byte = unsafe {
         let odd = left & 1;
