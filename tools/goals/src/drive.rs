@@ -206,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_takes_under_eight_minutes_and_any_goal_half_a_minute() {
+    fn a_tier_takes_under_nine_minutes_and_any_goal_half_a_minute() {
         for tier in Tier::ALL {
             let goals = goals::all(tier);
             let total: f64 = matrices(&goals).iter().map(seconds).sum();
-            assert!(total < 480.0, "{tier}: {total}");
+            assert!(total < 540.0, "{tier}: {total}");
             for goal in goals {
                 let alone: f64 = matrices(std::slice::from_ref(&goal)).iter().map(seconds).sum();
                 assert!(alone <= 30.0, "{tier}: {}: {alone}", goal.id);

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 #[command(after_help = "\
 Examples:
   cargo xtask benchmarks run --only checksum-1500       the goals at 1500 bytes, in seconds
-  cargo xtask benchmarks run                            everything, in under eight minutes per tier
+  cargo xtask benchmarks run                            everything, in under nine minutes per tier
   cargo xtask benchmarks run --tier avx2                one tier; on a stronger machine by CARRYLINE_MASK
   cargo xtask benchmarks show --only memory             the goals again, from stored results
   cargo xtask benchmarks critical                       the accuracy of `carryline critical`, in three minutes

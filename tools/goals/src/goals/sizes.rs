@@ -28,6 +28,13 @@ fn sizes() -> Vec<String> {
     sizes.iter().map(u32::to_string).collect()
 }
 
+/// Sizes between those: at some, the number of turns of a loop may depend on the alignment, so that its end is
+/// mispredicted at random offsets. That meets sizes just above a multiple of what a turn moves, hence steps of a
+/// prime.
+fn between() -> Vec<String> {
+    (262..=2160).step_by(61).map(|size| size.to_string()).collect()
+}
+
 /// The goals.
 #[must_use]
 pub fn goals() -> Vec<Goal> {
@@ -35,7 +42,8 @@ pub fn goals() -> Vec<Goal> {
     for (family, variants) in VARIANTS {
         let part = if family == Checksum { Part::Checksum } else { Part::Memory };
         let fixed = Cells::hot(family, sizes()).only(variants);
-        for (ending, cells) in [("", fixed.clone()), ("-random", fixed.random())] {
+        let between = Cells::hot(family, between()).only(variants).random();
+        for (ending, cells) in [("", fixed.clone()), ("-random", fixed.random()), ("-between", between)] {
             let id = format!("{family}-sizes{ending}");
             goals.push(Goal::new(id, part, cells, Against::BestPeer, 1.0 / 1.05, SOURCE));
         }
