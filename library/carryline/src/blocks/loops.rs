@@ -46,6 +46,32 @@ impl Middle {
     }
 }
 
+/// Returns the bounds of a loop, and aligns the loop that begins with them to 32 bytes, half a cache line. LLVM
+/// aligns to 16. Copies of 1400 bytes with 64-byte blocks at random offsets take 27.6 ticks on Zen 5 with the loop
+/// 48 bytes into a line, 26.2 at 32, and 25.5 at 0. The loop must not test its end before the first turn, or LLVM
+/// jumps into its middle.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+fn aligned_loop(mut at: usize, mut end: usize) -> (usize, usize) {
+    // SAFETY: only no-operation instructions; both values pass unchanged.
+    unsafe {
+        core::arch::asm!(
+            ".p2align 5 /* {0} {1} */",
+            inout(reg) at,
+            inout(reg) end,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    (at, end)
+}
+
+/// Returns the bounds of a loop.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+#[inline(always)]
+fn aligned_loop(at: usize, end: usize) -> (usize, usize) {
+    (at, end)
+}
+
 /// Marks a branch as unlikely: its code is placed behind the others', which need no jump then.
 #[cold]
 #[inline(always)]
@@ -62,22 +88,25 @@ pub(crate) const fn unlikely() {}
 /// ```
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
+/// `len > 5 * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
 #[inline(always)]
 pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
     let last_group = len - 4 * B::BYTES;
-    // SAFETY: the head is the first block. Groups and rest are inside the buffer, see `Middle`. The last group ends
-    // at len.
+    // SAFETY: the head is the first block. Groups and rest are inside the buffer, see `Middle`; there is at least
+    // one group, because len is more than a group and a block. The last group ends at len.
     unsafe {
         let block: B = fill.block();
         // Also if the start is aligned: the loop then often has a group less.
         store(dst, block);
-        let mut at = bytes_to_next_multiple(dst, B::BYTES);
+        let first = bytes_to_next_multiple(dst, B::BYTES);
         let Middle { grouped, has_rest } = Middle::of::<B>(len);
-        let end = at + grouped;
-        while at < end {
+        let (mut at, end) = aligned_loop(first, first + grouped);
+        loop {
             fill_group(dst.add(at), block);
             at += 4 * B::BYTES;
+            if at >= end {
+                break;
+            }
         }
         if has_rest {
             unlikely();
@@ -93,7 +122,7 @@ pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill:
 /// [`fill_aligned_loop`] with zeros.
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `dst` is valid for writes of `len` bytes.
+/// `len > 5 * B::BYTES`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
     // SAFETY: the bounds by contract; a block of zeros is made without an instruction of its vectors.
@@ -104,7 +133,7 @@ pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
 /// are loaded first and stored last, so the destination may also begin below the source and reach into it.
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within
+/// `len > 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within
 /// the `len` bytes after `src`.
 #[inline(always)]
 pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
@@ -116,10 +145,10 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
         let head: B = load(src);
         let tail: [B; 4] = load_group(src.add(last_group));
         // Also if the start is aligned: the loop then often has a group less.
-        let mut at = bytes_to_next_multiple(dst, B::BYTES);
+        let first = bytes_to_next_multiple(dst, B::BYTES);
         let Middle { grouped, has_rest } = Middle::of::<B>(len);
-        let end = at + grouped;
-        while at < end {
+        let (mut at, end) = aligned_loop(first, first + grouped);
+        loop {
             if READ == READ_ONCE {
                 prefetch_once::<B>(src.wrapping_add(at));
             }
@@ -127,6 +156,9 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
             store_group(dst.add(at), group);
             at += 4 * B::BYTES;
             compiler_fence(Ordering::SeqCst);
+            if at >= end {
+                break;
+            }
         }
         if has_rest {
             unlikely();

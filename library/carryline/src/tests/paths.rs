@@ -91,22 +91,22 @@ macro_rules! check_level {
             // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_non_temporal::<$block, READ_ONCE>(dst, src, len) }
         }
-        let five = 5 * size_of::<$block>();
-        let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, five), ("zero_non_temporal", zero_non_temporal, 64)];
+        let above_five = 5 * size_of::<$block>() + 1;
+        let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, above_five), ("zero_non_temporal", zero_non_temporal, 64)];
         for (name, path, first) in zeros {
             // SAFETY: len accessible bytes, at least `first`; the CPU has the level.
             zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { path(dst, len) }, some(first));
         }
-        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, five), ("fill_non_temporal", fill_non_temporal, 64)];
+        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, above_five), ("fill_non_temporal", fill_non_temporal, 64)];
         for (name, path, first) in fills {
             let name = format!("{} {name}", $name);
             // SAFETY: len accessible bytes, at least `first`; the CPU has the level.
             zero::check_filling(BYTE, &name, &|dst, len| unsafe { path(dst, len) }, some(first));
         }
         let copies = [
-            ("copy_forward", forward as crate::dispatch::CopyFn, five),
-            ("copy_forward once", forward_once, five),
-            ("copy_backward", backward, five),
+            ("copy_forward", forward as crate::dispatch::CopyFn, above_five),
+            ("copy_forward once", forward_once, above_five),
+            ("copy_backward", backward, above_five),
             ("copy_by_distance", by_distance, 6 * size_of::<$block>()),
             ("copy_non_temporal", non_temporal, 64),
             ("copy_non_temporal once", non_temporal_once, 64),
