@@ -76,6 +76,8 @@ fn after(mut state: State, instruction: &Instruction, info: &mut InstructionInfo
 struct Functions {
     /// The start addresses of the library's functions.
     ours: BTreeSet<usize>,
+    /// The start addresses of the functions that panic, which never return.
+    panics: BTreeSet<usize>,
     /// The end addresses of all functions.
     ends: BTreeSet<usize>,
 }
@@ -92,27 +94,28 @@ fn functions() -> &'static Functions {
         let base = base.expect("a mapping begins with its address");
         let bytes = std::fs::read(&program).expect("the test program");
         let file = object::File::parse(&*bytes).expect("an executable");
-        let mut found = Functions { ours: BTreeSet::new(), ends: BTreeSet::new() };
+        let mut found = Functions { ours: BTreeSet::new(), panics: BTreeSet::new(), ends: BTreeSet::new() };
         for symbol in file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text) {
             let start = base + symbol.address() as usize;
             found.ends.insert(start + symbol.size() as usize);
             if symbol.name().is_ok_and(|name| name.contains("carryline")) {
                 found.ours.insert(start);
             }
+            if symbol.name().is_ok_and(|name| name.contains("4core9panicking")) {
+                found.panics.insert(start);
+            }
         }
         found
     })
 }
 
-/// The target of a jump or call through the table that the dynamic linker has filled, if it is a function of
-/// the library.
+/// The target of a jump or call through the table that the dynamic linker has filled.
 fn through_table(instruction: &Instruction) -> Option<usize> {
     let slot =
         instruction.is_ip_rel_memory_operand().then(|| instruction.ip_rel_memory_address() as usize)?;
     // SAFETY: the slot of an instruction of this program, which the linker has filled and nothing writes
     // later.
-    let target = unsafe { std::ptr::with_exposed_provenance::<usize>(slot).read() };
-    functions().ours.contains(&target).then_some(target)
+    Some(unsafe { std::ptr::with_exposed_provenance::<usize>(slot).read() })
 }
 
 /// Follows the code at `start` in `state`. A call is followed for its exit states, and the code after it
@@ -145,18 +148,18 @@ fn follow(
             FlowControl::Call => {
                 open.extend(follow(target, state, known, all).into_iter().map(|left| (next, left)))
             }
-            // A panic or the standard library: no code of ours. A call at the end of a function never
-            // returns.
+            // Other code than the library's is not followed. A call at the end of a function never returns.
             FlowControl::IndirectCall => match through_table(&instruction) {
                 _ if functions().ends.contains(&next) => {}
-                Some(ours) => {
+                Some(panic) if functions().panics.contains(&panic) => {}
+                Some(ours) if functions().ours.contains(&ours) => {
                     open.extend(follow(ours, state, known, all).into_iter().map(|left| (next, left)));
                 }
-                None => open.push((next, state)),
+                _ => open.push((next, state)),
             },
             FlowControl::IndirectBranch => match through_table(&instruction) {
-                Some(ours) => open.push((ours, state)),
-                None => _ = exits.insert(state),
+                Some(ours) if functions().ours.contains(&ours) => open.push((ours, state)),
+                _ => _ = exits.insert(state),
             },
             FlowControl::Return => _ = exits.insert(state),
             FlowControl::Interrupt | FlowControl::XbeginXabortXend | FlowControl::Exception => {

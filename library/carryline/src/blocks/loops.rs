@@ -73,10 +73,7 @@ fn aligned_loop(at: usize, end: usize) -> (usize, usize) {
 }
 
 /// Marks a branch as unlikely: its code is placed behind the others', which need no jump then.
-///
-/// Not in debug builds: there such code would follow calls that panic, which the test of the exits follows to the
-/// next instruction, because it cannot know that they do not return.
-#[cfg_attr(not(debug_assertions), cold)]
+#[cold]
 #[inline(always)]
 pub(crate) const fn unlikely() {}
 

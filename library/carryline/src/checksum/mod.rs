@@ -49,6 +49,8 @@ pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) mod avx2_vectors;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512_branched;

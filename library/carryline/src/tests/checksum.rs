@@ -44,7 +44,7 @@ fn sums_are_exact_at_every_length_offset_pattern_and_seed() {
 #[test]
 fn sums_are_exact_at_lengths_where_lanes_could_overflow() {
     #[cfg(target_arch = "x86_64")]
-    let blocks = [checksum::avx2::BLOCK_BYTES, checksum::avx512::BLOCK_BYTES];
+    let blocks = [checksum::avx2_vectors::BLOCK_BYTES, checksum::avx512::BLOCK_BYTES];
     #[cfg(not(target_arch = "x86_64"))]
     let blocks = [];
     let thresholds: Vec<usize> = [131_072, 262_144, 524_288, 1 << 20, 2 << 20]

@@ -162,6 +162,8 @@ pub(super) unsafe fn lines(dst: *mut u8, len: usize) {
     }
 }
 
+/// Zeroes four lines in ascending order.
+///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); four lines at `to` are valid for writes.
 #[inline]

@@ -28,9 +28,9 @@ fn sizes() -> Vec<String> {
     sizes.iter().map(u32::to_string).collect()
 }
 
-/// Sizes between those: at some, the number of turns of a loop may depend on the alignment, so that its end is
-/// mispredicted at random offsets. That meets sizes just above a multiple of what a turn moves, hence steps of a
-/// prime.
+/// Sizes between those, for random offsets: just above a multiple of the bytes that a loop moves in a turn, the
+/// number of its turns may depend on the alignment, and its end is mispredicted. The step is a prime, so that the
+/// sizes meet every such multiple at a different distance.
 fn between() -> Vec<String> {
     (262..=2160).step_by(61).map(|size| size.to_string()).collect()
 }
