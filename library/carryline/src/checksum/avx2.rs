@@ -10,14 +10,14 @@
 //! [`avx2_vectors`]: super::avx2_vectors
 
 use super::avx2_vectors::{
-    BLOCK_BYTES, GROUP_BYTES, Last, Sums, add_lanes, copy_group, first_bytes, halves, take, take_byte,
-    take_four, take_group,
+    BLOCK_BYTES, GROUP_BYTES, Sums, Vectors, add_lanes, copy_group, first_bytes, halves, take, take_byte,
 };
 use super::{adc, fold_64};
-use crate::blocks::{begin_on_a_line, bytes_to_multiple, is_mask_slow, load, order_by_distance, unlikely};
+use crate::blocks::{
+    begin_on_a_line, bytes_to_multiple, end_of_branch, is_near_page_end, load, order_by_distance, unlikely,
+};
 use core::arch::x86_64::{
-    _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_maskload_epi32, _mm256_setzero_si256,
-    _mm256_sll_epi64,
+    __m256i, _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_maskload_epi32, _mm256_sll_epi64,
 };
 
 /// 16 active 32-bit lanes, then 16 inactive ones: starting at lane 16 - n, the first n of 16 lanes are
@@ -42,13 +42,16 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     // page.
     unsafe {
         match len {
-            ..4 => fold_64(u64::from(seed) + below_4(data, len)),
-            4..=64 if !is_mask_slow(data) => up_to_64(data, len, seed),
-            65.. => above_64::<false>(core::ptr::null_mut(), data, len, seed),
-            _ => {
-                begin_on_a_line();
-                adc::partial(data, len, seed)
+            4..=64 => {
+                if is_near_page_end(data) {
+                    unlikely();
+                    begin_on_a_line();
+                    return adc::partial(data, len, seed);
+                }
+                up_to_64(data, len, seed)
             }
+            65.. => above_64::<false>(core::ptr::null_mut(), data, len, seed),
+            ..4 => fold_64(u64::from(seed) + below_4(data, len)),
         }
     }
 }
@@ -69,6 +72,7 @@ pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, le
             257..=384 => up_to_384::<COPY>(dst, src, len, seed),
             385..=512 => up_to_512::<COPY>(dst, src, len, seed),
             _ if COPY && len >= BY_DISTANCE_FROM_BYTES => copy_long(dst, src, len, seed),
+            _ if len <= UNALIGNED_UP_TO_BYTES => by_groups::<COPY>(dst, src, len, seed),
             _ if COPY => walk::<true, false>(dst, src, len, seed),
             _ => sum_long(src, len, seed),
         }
@@ -97,7 +101,7 @@ unsafe fn below_4(data: *const u8, len: usize) -> u64 {
 unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the first len / 4 of 16 lanes are active; at most 16 lanes of the table precede them.
     let sums = unsafe {
-        let lanes = LANES.as_ptr().add(16 - len / 4);
+        let lanes = LANES.as_ptr().add(16).byte_sub(len & !3);
         let first = _mm256_maskload_epi32(data.cast(), load(lanes.cast()));
         let second = _mm256_maskload_epi32(data.wrapping_add(32).cast(), load(lanes.add(8).cast()));
         _mm256_add_epi64(halves(first), halves(second))
@@ -115,13 +119,11 @@ unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
 unsafe fn up_to_128<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the data has at least 64 bytes, hence an even number of at least 64.
     unsafe {
-        let behind = Last::new(dst, src, len & !1, 64, (len & !1) - 64);
-        let [a, b] = [take::<COPY>(dst, src), take::<COPY>(dst.wrapping_add(32), src.add(32))];
-        let [c, d] = [behind.take::<COPY>(0), behind.take::<COPY>(32)];
-        let first = _mm256_add_epi64(halves(a), halves(b));
-        let last = _mm256_add_epi64(halves(c), halves(d));
+        let first = Vectors::<COPY, false>::at(dst, src);
+        let last = Vectors::<COPY, true>::last(dst, src, len & !1, 64, (len & !1) - 64);
         let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
-        fold_64(u64::from(seed) + odd_byte + add_lanes(_mm256_add_epi64(first, last)))
+        let all = _mm256_add_epi64(first.halves_of_two(), last.halves_of_two());
+        finish::<128>(all, odd_byte, seed)
     }
 }
 
@@ -134,12 +136,12 @@ unsafe fn up_to_128<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 unsafe fn up_to_256<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the data has at least 128 bytes, hence an even number of at least 128.
     unsafe {
-        let behind = Last::new(dst, src, len & !1, 128, (len & !1) - 128);
-        let group = [take_four::<COPY>(dst, src), behind.take_four::<COPY>(0)];
+        let first = Vectors::<COPY, false>::at(dst, src);
+        let last = Vectors::<COPY, true>::last(dst, src, len & !1, 128, (len & !1) - 128);
         let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
         let mut sums = Sums::new();
-        sums.add(group);
-        fold_64(u64::from(seed) + odd_byte + add_lanes(sums.lanes()))
+        sums.add_fours(first, last);
+        finish::<256>(sums.lanes(), odd_byte, seed)
     }
 }
 
@@ -151,17 +153,15 @@ unsafe fn up_to_256<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn up_to_384<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    let mut sums = Sums::new();
     // SAFETY: the data has at least 256 bytes, hence an even number of at least 256.
     unsafe {
-        let behind = Last::new(dst, src, len & !1, 128, (len & !1) - GROUP_BYTES);
-        sums.add(take_group::<COPY>(dst, src));
-        let [a, b, c, d] = behind.take_four::<COPY>(0);
-        let first = _mm256_add_epi64(halves(a), halves(b));
-        let last = _mm256_add_epi64(halves(c), halves(d));
+        let last = Vectors::<COPY, true>::last(dst, src, len & !1, 128, (len & !1) - GROUP_BYTES);
+        let mut sums = Sums::new();
+        sums.add(Vectors::<COPY, false>::at(dst, src));
+        let last = last.halves_of_four();
         let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
-        let all = _mm256_add_epi64(sums.lanes(), _mm256_add_epi64(first, last));
-        fold_64(u64::from(seed) + odd_byte + add_lanes(all))
+        let all = _mm256_add_epi64(sums.lanes(), last);
+        finish::<384>(all, odd_byte, seed)
     }
 }
 
@@ -181,15 +181,52 @@ unsafe fn up_to_384<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    let mut sums = Sums::new();
     // SAFETY: the data has at least 256 bytes, hence an even number of at least 256.
     unsafe {
-        let behind = Last::new(dst, src, len & !1, GROUP_BYTES, (len & !1) - GROUP_BYTES);
-        sums.add(take_group::<COPY>(dst, src));
-        sums.add([behind.take_four::<COPY>(0), behind.take_four::<COPY>(128)]);
+        let last = Vectors::<COPY, true>::last(dst, src, len & !1, GROUP_BYTES, (len & !1) - GROUP_BYTES);
+        let mut sums = Sums::new();
+        sums.add(Vectors::<COPY, false>::at(dst, src));
+        sums.add(last);
         let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
-        fold_64(u64::from(seed) + odd_byte + add_lanes(sums.lanes()))
+        finish::<512>(sums.lanes(), odd_byte, seed)
     }
+}
+
+/// Sums of up to this length go by groups that are not aligned.
+const UNALIGNED_UP_TO_BYTES: usize = 2048;
+
+/// The sum of whole groups, as many as leave a byte, and of one that ends with the data; see [`up_to_512`].
+///
+/// # Safety
+/// The CPU has AVX2; `len > 512`; otherwise as [`above_64`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn by_groups<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the data has at least two groups and a byte; the last group begins two groups after it or later.
+    unsafe {
+        let mut sums = Sums::new();
+        sums.add(Vectors::<COPY, false>::at(dst, src));
+        let mut at = GROUP_BYTES;
+        loop {
+            sums.add(Vectors::<COPY, false>::at(dst.wrapping_add(at), src.add(at)));
+            at += GROUP_BYTES;
+            if at + GROUP_BYTES >= len {
+                break;
+            }
+        }
+        sums.add(Vectors::<COPY, true>::last(dst, src, len & !1, GROUP_BYTES, (len & !1) - at));
+        let odd_byte = take_byte::<COPY>(dst, src, len, len & 1);
+        finish::<0>(sums.lanes(), odd_byte, seed)
+    }
+}
+
+/// The sum of the lanes, of a byte and of the seed, at the end of the branch `N`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn finish<const N: usize>(lanes: __m256i, odd_byte: u64, seed: u32) -> u32 {
+    let sum = fold_64(u64::from(seed) + odd_byte + add_lanes(lanes));
+    end_of_branch::<N>();
+    sum
 }
 
 /// The last 0 to 3 bytes, those after the last whole 32 bits, as the low bytes of a word.
@@ -200,7 +237,7 @@ unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
     // SAFETY: the last four bytes.
     let last = u64::from(unsafe { load::<u32>(data.add(len - 4)) });
-    last >> (32 - 8 * (len % 4))
+    (last << (8 * (len % 4))) >> 32
 }
 
 /// More than 512 bytes. Not inlined: its registers would be saved at every call.
@@ -270,22 +307,24 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
     /// The largest number of bytes before the groups.
     const MOST_BEFORE: usize = 31;
     let before = bytes_to_multiple(if COPY { dst } else { src }, MOST_BEFORE + 1);
+    let swap = _mm_cvtsi64_si128(8 * (before & 1) as i64);
+    // Multiplied by 256 here and again at the end, the head is what it was.
     // SAFETY: the data has the first 32 bytes.
     let head = unsafe { _mm256_and_si256(take::<COPY>(dst, src), first_bytes(before)) };
+    let mut body = _mm256_sll_epi64(halves(head), swap);
 
     let mut at = before;
     let mut groups_left = (len - MOST_BEFORE) / GROUP_BYTES;
     let has_rest = (len - MOST_BEFORE) % GROUP_BYTES + MOST_BEFORE >= GROUP_BYTES;
-    let mut body = _mm256_setzero_si256();
     let mut sums = Sums::new();
     loop {
         let groups = groups_left.min(BLOCK_BYTES / GROUP_BYTES);
+        let past = at + groups * GROUP_BYTES;
         if BY_DISTANCE {
-            let past = at + groups * GROUP_BYTES;
             let (mut group, end, step) = order_by_distance(dst, src, at..past, GROUP_BYTES);
             loop {
                 // SAFETY: one of the groups up to `past`, which is at most len; there is at least one.
-                sums.add(unsafe { copy_group(dst.wrapping_add(group), src.wrapping_add(group)) });
+                sums.add_loaded(unsafe { copy_group(dst.wrapping_add(group), src.wrapping_add(group)) });
                 group = group.wrapping_add(step);
                 if group == end {
                     break;
@@ -293,17 +332,27 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
             }
             at = past;
         } else {
-            for _ in 0..groups {
-                // SAFETY: the group ends at or before len.
-                sums.add(unsafe { take_group::<COPY>(dst.wrapping_add(at), src.add(at)) });
+            // SAFETY: every group ends at or before `past`, which is at most len.
+            let group = |at: usize| unsafe { Vectors::<COPY, false>::at(dst.wrapping_add(at), src.add(at)) };
+            if groups % 2 == 1 {
+                // SAFETY: the first of the groups.
+                unsafe { sums.add(group(at)) };
                 at += GROUP_BYTES;
+            }
+            while at != past {
+                // SAFETY: an even number of groups are left.
+                unsafe {
+                    sums.add(group(at));
+                    sums.add(group(at + GROUP_BYTES));
+                }
+                at += 2 * GROUP_BYTES;
             }
         }
         groups_left -= groups;
         if groups_left == 0 {
             break;
         }
-        // Both are now below 2^35.
+        // Both are now below 2^42.
         body = _mm256_add_epi64(halves(body), sums.lanes());
         sums = Sums::new();
     }
@@ -311,7 +360,7 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
         unlikely();
         // SAFETY: the groups are at least a group shorter than the data, and at most 31 bytes precede them.
         let rest = unsafe { take::<COPY>(dst.wrapping_add(at), src.add(at)) };
-        body = _mm256_add_epi64(halves(body), halves(rest));
+        body = _mm256_add_epi64(body, halves(rest));
         at += 32;
     }
     let left = len - at;
@@ -319,14 +368,10 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
     // bytes, at least a group, that ends there; it has a last byte.
     let odd_byte = unsafe {
         let odd = left & 1;
-        let behind = Last::new(dst, src, len - odd, GROUP_BYTES, left - odd);
-        sums.add([behind.take_four::<COPY>(0), behind.take_four::<COPY>(128)]);
+        sums.add(Vectors::<COPY, true>::last(dst, src, len - odd, GROUP_BYTES, left - odd));
         take_byte::<COPY>(dst, src, len, odd)
     };
-    // Below 2^36 in each lane, and below 2^44 if the bytes are swapped.
-    let body = _mm256_add_epi64(halves(body), sums.lanes());
-    let swap = 8 * (before & 1);
-    let body = _mm256_sll_epi64(body, _mm_cvtsi64_si128(swap as i64));
-    let sums = _mm256_add_epi64(halves(head), body);
-    fold_64(u64::from(seed) + add_lanes(sums) + (odd_byte << swap))
+    // Below 2^43 in each lane, and below 2^51 if the bytes are swapped.
+    let body = _mm256_sll_epi64(_mm256_add_epi64(body, sums.lanes()), swap);
+    fold_64(u64::from(seed) + add_lanes(body) + (odd_byte << (8 * (before & 1))))
 }

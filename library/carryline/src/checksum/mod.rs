@@ -171,10 +171,10 @@ pub unsafe fn copy_and_sum_raw(dst: *mut u8, src: *const u8, len: usize, seed: u
 /// Reduces 64 bits to 32 by end-around carry. The result is 0 only for 0.
 #[inline(always)]
 pub(crate) const fn fold_64(sum: u64) -> u32 {
-    // Two halves of at most 2^32 - 1 sum to at most 2^33 - 2; if that carries, its low half is at most 2^32 -
-    // 2.
-    let once = (sum & 0xffff_ffff) + (sum >> 32);
-    (once as u32) + (once >> 32) as u32
+    // Each half of the sum is that of both halves; what the lower one carries is added to the upper one. Two
+    // halves of at most 2^32 - 1 sum to at most 2^33 - 2: where they carry, at most 2^32 - 2 is left, and the
+    // carry has room. It is 0 only if both halves are.
+    (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32
 }
 
 /// Reduces 128 bits to 64 by end-around carry. The result is 0 only for 0.
