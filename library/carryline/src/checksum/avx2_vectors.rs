@@ -239,9 +239,8 @@ impl Sums {
 
     /// Adds two vectors to a sum, from the one `at` bytes after the first, and returns their mean.
     ///
-    /// They are loaded here and not earlier. LLVM would load all vectors of a group first; then the group took
-    /// 5.3 core cycles on Zen 3, and this way it takes 5.0 (16 KiB in L1; 6.9 and 6.4 while another thread ran on
-    /// the core).
+    /// They are loaded here and not earlier. LLVM would load all vectors of a group first; a group then takes 5.3
+    /// core cycles on Zen 3, and 5.0 this way (16 KiB in L1; with the other thread of the core busy 6.9 and 6.4).
     ///
     /// # Safety
     /// As [`add`](Sums::add).

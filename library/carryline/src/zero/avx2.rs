@@ -2,9 +2,11 @@
 
 use super::ladder::ladder;
 use crate::blocks::{
-    begin_on_a_line, end_of_branch, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32,
+    begin_on_a_line, end_of_branch, unlikely, zero_aligned_loop, zero_head_tail, zero_up_to_32,
 };
 use crate::intent::LOOPS_BELOW_BYTES;
+#[cfg(not(any(windows, target_os = "uefi")))]
+use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
 
 ladder!(
@@ -13,25 +15,111 @@ ladder!(
     zero_aligned_loop::<__m256i>
 );
 
-/// Selects the code by length.
+/// Selects the code by length. Written in assembly, so that every branch leads to the start of a cache line, and
+/// each path takes as few lines as it can.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
-#[inline]
+#[cfg(not(any(windows, target_os = "uefi")))]
+#[unsafe(naked)]
+unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
+    naked_asm!(
+        ".p2align 6",
+        "cmp rsi, 64",
+        "ja 4f",
+        "cmp rsi, 16",
+        "jb 2f",
+        // 16 to 64: four stores of 16, the inner ones 16 further in if there are more than 32.
+        "lea eax, [rsi - 1]",
+        "and eax, 32",
+        "shr eax, 1",
+        "vpxor xmm0, xmm0, xmm0",
+        "vmovdqu [rdi], xmm0",
+        "vmovdqu [rdi + rax], xmm0",
+        "vmovdqu [rdi + rsi - 16], xmm0",
+        "sub rsi, rax",
+        "vmovdqu [rdi + rsi - 16], xmm0",
+        "ret",
+        ".p2align 6",
+        // 4 to 15: the same by stores of 4.
+        "2:",
+        "xor ecx, ecx",
+        "cmp esi, 4",
+        "jb 3f",
+        "lea eax, [rsi - 1]",
+        "and eax, 8",
+        "shr eax, 1",
+        "mov [rdi], ecx",
+        "mov [rdi + rax], ecx",
+        "mov [rdi + rsi - 4], ecx",
+        "sub rsi, rax",
+        "mov [rdi + rsi - 4], ecx",
+        "ret",
+        // 1 to 3: the first, the middle and the last.
+        "3:",
+        "test esi, esi",
+        "jz 3f",
+        "mov [rdi + rsi - 1], cl",
+        "mov [rdi], cl",
+        "shr esi",
+        "mov [rdi + rsi], cl",
+        "3:",
+        "ret",
+        ".p2align 6",
+        "4:",
+        "cmp rsi, 256",
+        "ja {above_256}",
+        "vpxor xmm0, xmm0, xmm0",
+        "vmovdqu [rdi], ymm0",
+        "vmovdqu [rdi + 32], ymm0",
+        "cmp esi, 128",
+        "ja 5f",
+        "vmovdqu [rdi + rsi - 64], ymm0",
+        "vmovdqu [rdi + rsi - 32], ymm0",
+        "vzeroupper",
+        "ret",
+        ".p2align 6",
+        "5:",
+        "vmovdqu [rdi + 64], ymm0",
+        "vmovdqu [rdi + 96], ymm0",
+        "vmovdqu [rdi + rsi - 128], ymm0",
+        "vmovdqu [rdi + rsi - 96], ymm0",
+        "vmovdqu [rdi + rsi - 64], ymm0",
+        "vmovdqu [rdi + rsi - 32], ymm0",
+        "vzeroupper",
+        "ret",
+        above_256 = sym above_256,
+    )
+}
+
+/// As above, where arguments come in other registers.
+///
+/// # Safety
+/// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
+#[cfg(any(windows, target_os = "uefi"))]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: each branch has the bounds that its block requires.
+    // SAFETY: the same contract; `above_256` gets more.
     unsafe {
         match len {
-            0..=64 => zero_mixed_up_to_64(dst, len),
-            65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
-            129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
-            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
-            _ => {
-                begin_on_a_line();
-                large_by_size(dst, len);
-            }
+            ..=256 => short_read_here(dst, len),
+            _ => above_256(dst, len),
         }
+    }
+}
+
+/// # Safety
+/// The CPU has AVX2; `len > 256`; otherwise as [`fill_raw`](super::fill_raw).
+#[target_feature(enable = "avx2")]
+unsafe extern "C" fn above_256(dst: *mut u8, len: usize) {
+    // SAFETY: len exceeds what both require.
+    unsafe {
+        begin_on_a_line();
+        if len >= LOOPS_BELOW_BYTES {
+            unlikely();
+            return large_by_size(dst, len);
+        }
+        zero_aligned_loop::<__m256i>(dst, len);
     }
 }
 
