@@ -3,7 +3,7 @@
 //! [`avx2`]: super::avx2
 
 use super::avx2::{above_64, partial};
-use crate::blocks::begin_on_a_line;
+use crate::blocks::{begin_on_a_line, copy_mixed_up_to_64};
 
 /// Selects the code by length. Up to 64 bytes, the copy and the sum are a few instructions each, and loading
 /// twice costs nothing.
@@ -18,7 +18,7 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         match len {
             ..=64 => {
                 begin_on_a_line();
-                crate::copy::avx2::copy(dst, src, len);
+                copy_mixed_up_to_64(dst, src, len);
                 partial(src, len, seed)
             }
             _ => above_64::<true>(dst, src, len, seed),

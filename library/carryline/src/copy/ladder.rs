@@ -36,9 +36,7 @@ macro_rules! ladder {
         $crate::copy::ladder::ladder!($(#[$level])* $block, Smallest);
     };
     ($(#[$level:meta])* $block:ty, $smallest:ty) => {
-        /// The code of this kernel.
-        pub(super) const CODE: $crate::dispatch::CopyCode =
-            $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
+        $crate::copy::ladder::above_small!($(#[$level])* $block);
 
         /// Selects the code by length.
         ///
@@ -62,6 +60,44 @@ macro_rules! ladder {
                 }
             }
         }
+
+        /// As `copy`, for buffers that may overlap. `dst` lies `above` bytes after `src`, modulo the address
+        /// space: if that is at least len, copying upwards overwrites nothing before it is read.
+        ///
+        /// # Safety
+        /// The CPU has the level; otherwise as [`within_raw`](super::within_raw).
+        $(#[$level])*
+        unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
+            use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
+            let smallest = <$smallest>::before_branches(dst, src, len);
+            let above = dst.addr().wrapping_sub(src.addr());
+            // SAFETY: in `smallest` and `small`, all loads come before all stores. Above them, len exceeds
+            // what each path requires. Copies go upwards if dst is not within the len bytes after src,
+            // downwards if it is. The paths that allow no overlap get buffers that are len bytes apart in
+            // both directions.
+            unsafe {
+                match len {
+                    ..=SMALLEST_MOST_BYTES => smallest.copy(),
+                    _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
+                    BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
+                        $crate::blocks::begin_on_a_line();
+                        copy(dst, src, len);
+                    }
+                    _ if above >= len => copy_forward::<$block, READ_KEPT>(dst, src, len),
+                    _ => copy_backward::<$block>(dst, src, len),
+                }
+            }
+        }
+    };
+}
+
+/// Defines `CODE` from the level's own `copy`, `overlapping` and `short_read_here`, and the code for sizes above
+/// `SMALL_MOST_BYTES`. The arguments are the attributes of the level and its block.
+macro_rules! above_small {
+    ($(#[$level:meta])* $block:ty) => {
+        /// The code of this kernel.
+        pub(super) const CODE: $crate::dispatch::CopyCode =
+            $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
 
         /// Copies of at least this length go by [`copy_by_distance`](crate::blocks::copy_by_distance).
         const BY_DISTANCE_FROM_BYTES: usize = $crate::blocks::by_distance_from_bytes::<$block>();
@@ -207,34 +243,6 @@ macro_rules! ladder {
             }
         }
 
-        /// As `copy`, for buffers that may overlap. `dst` lies `above` bytes after `src`, modulo the address
-        /// space: if that is at least len, copying upwards overwrites nothing before it is read.
-        ///
-        /// # Safety
-        /// The CPU has the level; otherwise as [`within_raw`](super::within_raw).
-        $(#[$level])*
-        unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
-            use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
-            let smallest = <$smallest>::before_branches(dst, src, len);
-            let above = dst.addr().wrapping_sub(src.addr());
-            // SAFETY: in `smallest` and `small`, all loads come before all stores. Above them, len exceeds
-            // what each path requires. Copies go upwards if dst is not within the len bytes after src,
-            // downwards if it is. The paths that allow no overlap get buffers that are len bytes apart in
-            // both directions.
-            unsafe {
-                match len {
-                    ..=SMALLEST_MOST_BYTES => smallest.copy(),
-                    _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
-                        $crate::blocks::begin_on_a_line();
-                        copy(dst, src, len);
-                    }
-                    _ if above >= len => copy_forward::<$block, READ_KEPT>(dst, src, len),
-                    _ => copy_backward::<$block>(dst, src, len),
-                }
-            }
-        }
-
         /// The code for larger sizes for a caller without an intent. Not inlined: its registers would be
         /// saved at every small call.
         ///
@@ -267,4 +275,4 @@ macro_rules! ladder {
     };
 }
 
-pub(super) use ladder;
+pub(super) use {above_small, ladder};
