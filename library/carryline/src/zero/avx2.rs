@@ -68,7 +68,7 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
         ".p2align 6",
         "4:",
         "cmp rsi, 256",
-        "ja {above_256}",
+        "ja 6f",
         "vpxor xmm0, xmm0, xmm0",
         "vmovdqu [rdi], ymm0",
         "vmovdqu [rdi + 32], ymm0",
@@ -88,7 +88,47 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
         "vmovdqu [rdi + rsi - 32], ymm0",
         "vzeroupper",
         "ret",
-        above_256 = sym above_256,
+        ".p2align 6",
+        // 257 to 512: a first store, 7 or 11 aligned ones from the next multiple of 32 on, which end at or before the
+        // 257th or 385th byte, and 5 that end with the buffer.
+        "6:",
+        "cmp rsi, 512",
+        "ja {above_512}",
+        "vpxor xmm0, xmm0, xmm0",
+        "vmovdqu [rdi], ymm0",
+        "lea rax, [rdi + 32]",
+        "and rax, -32",
+        "vmovdqa [rax], ymm0",
+        "vmovdqa [rax + 32], ymm0",
+        "vmovdqa [rax + 64], ymm0",
+        "vmovdqa [rax + 96], ymm0",
+        "vmovdqa [rax + 128], ymm0",
+        "vmovdqa [rax + 160], ymm0",
+        "vmovdqa [rax + 192], ymm0",
+        "cmp esi, 384",
+        "lea rsi, [rdi + rsi]",
+        "ja 7f",
+        "vmovdqu [rsi - 160], ymm0",
+        "vmovdqu [rsi - 128], ymm0",
+        "vmovdqu [rsi - 96], ymm0",
+        "vmovdqu [rsi - 64], ymm0",
+        "vmovdqu [rsi - 32], ymm0",
+        "vzeroupper",
+        "ret",
+        ".p2align 6",
+        "7:",
+        "vmovdqa [rax + 224], ymm0",
+        "vmovdqa [rax + 256], ymm0",
+        "vmovdqa [rax + 288], ymm0",
+        "vmovdqa [rax + 320], ymm0",
+        "vmovdqu [rsi - 160], ymm0",
+        "vmovdqu [rsi - 128], ymm0",
+        "vmovdqu [rsi - 96], ymm0",
+        "vmovdqu [rsi - 64], ymm0",
+        "vmovdqu [rsi - 32], ymm0",
+        "vzeroupper",
+        "ret",
+        above_512 = sym above_512,
     )
 }
 
@@ -99,19 +139,19 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
 #[cfg(any(windows, target_os = "uefi"))]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract; `above_256` gets more.
+    // SAFETY: the same contract; `above_512` gets more.
     unsafe {
         match len {
-            ..=256 => short_read_here(dst, len),
-            _ => above_256(dst, len),
+            ..=512 => short_read_here(dst, len),
+            _ => above_512(dst, len),
         }
     }
 }
 
 /// # Safety
-/// The CPU has AVX2; `len > 256`; otherwise as [`fill_raw`](super::fill_raw).
+/// The CPU has AVX2; `len > 512`; otherwise as [`fill_raw`](super::fill_raw).
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn above_256(dst: *mut u8, len: usize) {
+unsafe extern "C" fn above_512(dst: *mut u8, len: usize) {
     // SAFETY: len exceeds what both require.
     unsafe {
         begin_on_a_line();
