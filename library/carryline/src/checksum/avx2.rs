@@ -38,21 +38,29 @@ static LANES: [u32; 32] = {
 /// The CPU has AVX2; otherwise as [`partial_raw`](super::partial_raw).
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: len is within the bounds that each function requires; masked loads do not reach into the next
-    // page.
+    // SAFETY: len is within the bounds that each function requires.
     unsafe {
         match len {
-            4..=64 => {
-                if is_near_page_end(data) {
-                    unlikely();
-                    begin_on_a_line();
-                    return adc::partial(data, len, seed);
-                }
-                up_to_64(data, len, seed)
-            }
+            4..=64 => from_4_to_64(data, len, seed),
             65.. => above_64::<false>(core::ptr::null_mut(), data, len, seed),
             ..4 => fold_64(u64::from(seed) + below_4(data, len)),
         }
+    }
+}
+
+/// # Safety
+/// The CPU has AVX2; `4 <= len <= 64`; `data` is valid for reads of `len` bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn from_4_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
+    // SAFETY: the same contract; masked loads do not reach into the next page.
+    unsafe {
+        if is_near_page_end(data) {
+            unlikely();
+            begin_on_a_line();
+            return adc::partial(data, len, seed);
+        }
+        up_to_64(data, len, seed)
     }
 }
 
@@ -71,8 +79,7 @@ pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, le
             ..=128 => up_to_128::<COPY>(dst, src, len, seed),
             129..=256 => up_to_256::<COPY>(dst, src, len, seed),
             513..=UNALIGNED_UP_TO_BYTES => by_groups::<COPY>(dst, src, len, seed),
-            BY_DISTANCE_FROM_BYTES.. if COPY => copy_long(dst, src, len, seed),
-            513.. if COPY => walk::<true, false>(dst, src, len, seed),
+            513.. if COPY => copy_long(dst, src, len, seed),
             513.. => sum_long(src, len, seed),
             257..=384 => up_to_384::<COPY>(dst, src, len, seed),
             _ => up_to_512::<COPY>(dst, src, len, seed),
@@ -255,22 +262,26 @@ unsafe extern "C" fn sum_long(data: *const u8, len: usize, seed: u32) -> u32 {
     unsafe { walk::<false, false>(core::ptr::null_mut(), data, len, seed) }
 }
 
-/// Copies of at least this length, with their sums, go by [`copy_long`]. Gross ticks on Zen 5 (AVX-512 masked),
+/// Copies of at least this length, with their sums, go in the order that suits the distance between the buffers.
+/// Gross ticks on Zen 5 (AVX-512 masked),
 /// without it and with it: 9000 bytes 163 and 148 at random offsets, 139 and 145 at offset 0, and with the
 /// destination 14 bytes above the source 217 and 151; 6200 bytes 117 and 108, 96 and 108, 151 and 110.
 const BY_DISTANCE_FROM_BYTES: usize = 8 << 10;
 
-/// Copies with the sum, in the order that suits the distance between the buffers. Not inlined, as
-/// [`sum_long`].
+/// Copies more than [`UNALIGNED_UP_TO_BYTES`] with the sum. Not inlined, as [`sum_long`].
 ///
 /// # Safety
-/// The CPU has AVX2; `len >= BY_DISTANCE_FROM_BYTES`; `src` is valid for reads and `dst` for writes of `len`
-/// bytes; no overlap.
+/// The CPU has AVX2; `len > 288`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
 #[inline(never)]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn copy_long(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the same contract.
-    unsafe { walk::<true, true>(dst, src, len, seed) }
+    unsafe {
+        match len {
+            ..BY_DISTANCE_FROM_BYTES => walk::<true, false>(dst, src, len, seed),
+            _ => walk::<true, true>(dst, src, len, seed),
+        }
+    }
 }
 
 /// The sum of more than 288 bytes; with `COPY`, also copies them to `dst`. Groups are aligned in the source,

@@ -2,8 +2,8 @@
 //!
 //! [`avx2`]: super::avx2
 
-use super::avx2::{above_64, partial};
-use crate::blocks::{begin_on_a_line, copy_mixed_up_to_64};
+use super::avx2::{above_64, from_4_to_64, partial};
+use crate::blocks::copy_mixed_up_to_64;
 
 /// Selects the code by length. Up to 64 bytes, the copy and the sum are a few instructions each, and loading
 /// twice costs nothing.
@@ -16,12 +16,15 @@ pub(crate) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
     // `above_64` requires.
     unsafe {
         match len {
-            ..=64 => {
-                begin_on_a_line();
+            4..=64 => {
+                copy_mixed_up_to_64(dst, src, len);
+                from_4_to_64(src, len, seed)
+            }
+            65.. => above_64::<true>(dst, src, len, seed),
+            ..4 => {
                 copy_mixed_up_to_64(dst, src, len);
                 partial(src, len, seed)
             }
-            _ => above_64::<true>(dst, src, len, seed),
         }
     }
 }
