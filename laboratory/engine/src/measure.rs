@@ -40,6 +40,8 @@ pub struct Measurement {
     pub involuntary_switches: u64,
     /// The fraction of the machine's time stolen by the hypervisor: the maximum over replicates.
     pub stolen: f64,
+    /// The independent additions that the core executed in a cycle, by round of all replicates.
+    pub additions_per_cycle: Vec<f64>,
     /// The causes of replicates that ended early, outside every subject.
     pub lost: Vec<String>,
     /// The causes of single deaths of workers, through no fault of a subject; the workers were started again.
@@ -51,6 +53,14 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Adds the disturbances of a worker.
+    pub fn disturb(&mut self, disturbed: Disturbed) {
+        let Disturbed { involuntary_switches, stolen, additions_per_cycle } = disturbed;
+        self.involuntary_switches += involuntary_switches;
+        self.stolen = self.stolen.max(stolen);
+        self.additions_per_cycle.extend(additions_per_cycle);
+    }
+
     /// Adds the results of another measurement of the same run.
     pub fn absorb(&mut self, other: Measurement) {
         self.gathered.extend(other.gathered);
@@ -60,6 +70,7 @@ impl Measurement {
         self.counter_error = self.counter_error.take().or(other.counter_error);
         self.involuntary_switches += other.involuntary_switches;
         self.stolen = self.stolen.max(other.stolen);
+        self.additions_per_cycle.extend(other.additions_per_cycle);
         self.lost.extend(other.lost);
         self.restarted.extend(other.restarted);
         self.fallen.extend(other.fallen);
@@ -280,10 +291,7 @@ impl Run<'_> {
                             outcome.gathered[index].lose(place, Status::Unsupported, reason.clone());
                         }
                     }
-                    MeasureAnswer::Disturbance(Disturbed { involuntary_switches, stolen }) => {
-                        outcome.involuntary_switches += involuntary_switches;
-                        outcome.stolen = outcome.stolen.max(stolen);
-                    }
+                    MeasureAnswer::Disturbance(disturbed) => outcome.disturb(disturbed),
                 }
             })?;
             if let Some(error) = stray {

@@ -357,10 +357,12 @@ pub struct ProcessSetup {
 }
 
 /// Disturbances of a worker process.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Disturbed {
     /// Involuntary context switches.
     pub involuntary_switches: u64,
     /// The fraction of the machine's time stolen by the hypervisor, 0 to 1.
     pub stolen: f64,
+    /// The independent additions that the core executed in a cycle, by round; empty if unknown.
+    pub additions_per_cycle: Vec<f64>,
 }

@@ -29,6 +29,11 @@ const SWITCHES_PER_SECOND: f64 = 50.0;
 const COLD: f64 = 0.2;
 /// The fraction of stolen time that matters.
 const STEAL: f64 = 0.01;
+/// Rounds in which the core executes less than this part of the independent additions that it can are slowed by
+/// another thread of the core.
+const SLOWED: f64 = 0.9;
+/// The fraction of such rounds that matters.
+const SHARED: f64 = 0.05;
 /// The number of cells named per warning; the rest are counted.
 const NAMED: usize = 3;
 
@@ -50,6 +55,9 @@ pub fn all(
     }
     if outcome.stolen > STEAL {
         warnings.push(warning::stolen_time(outcome.stolen));
+    }
+    if let Some((share, rate)) = shared_core(&outcome.additions_per_cycle) {
+        warnings.push(warning::shared_core(share, rate));
     }
     if let Some(relative) = drift(&outcome.gathered).filter(|relative| *relative > DRIFT) {
         warnings.push(warning::clock_drift(relative));
@@ -180,6 +188,17 @@ fn drift(gathered: &[Gathered]) -> Option<f64> {
     Some(statistics::quantile(&ratios, 0.9)? / statistics::quantile(&ratios, 0.1)? - 1.0)
 }
 
+/// The fraction of rounds slowed by another thread of the core, if it matters, and their median rate relative to
+/// the fastest. The very fastest rates are not believed: an interruption of the chain that counts the cycles raises
+/// a rate.
+fn shared_core(additions_per_cycle: &[f64]) -> Option<(f64, f64)> {
+    let fastest = statistics::quantile(additions_per_cycle, 0.98)?;
+    let slowed: Vec<f64> =
+        additions_per_cycle.iter().map(|rate| rate / fastest).filter(|rate| *rate < SLOWED).collect();
+    let share = slowed.len() as f64 / additions_per_cycle.len() as f64;
+    (share > SHARED).then_some((share, statistics::median(&slowed)?))
+}
+
 fn few_rounds(gathered: &Gathered) -> Option<(String, u64)> {
     let rounds = gathered.replicates.iter().map(|replicate| replicate.rounds.len()).min()?;
     (rounds < FEW_ROUNDS).then(|| (gathered.situation.name.clone(), rounds as u64))
@@ -221,6 +240,20 @@ mod tests {
     use carryline_results::gather::{Replicate, Situation};
     use carryline_results::round::Round;
     use carryline_variants::Family;
+
+    #[test]
+    fn a_core_is_shared_if_additions_slow_down_in_some_rounds() {
+        let mut rates = vec![4.0; 100];
+        assert_eq!(shared_core(&[]), None);
+        assert_eq!(shared_core(&rates), None);
+        rates[..4].fill(2.0);
+        assert_eq!(shared_core(&rates), None, "too few to matter");
+        rates[..40].fill(2.8);
+        // The chain was interrupted.
+        rates[99] = 9.0;
+        let (share, rate) = shared_core(&rates).expect("40 of 100 rounds");
+        assert_eq!((share, (rate * 100.0).round()), (0.4, 70.0));
+    }
 
     fn gathered(rounds: Vec<Round>) -> Gathered {
         let situation = Situation {

@@ -260,7 +260,7 @@ fn measure(job: &MeasureJob, answers: &Answers<'_, MeasureJob>, status: &StatusP
         });
     }
 
-    let disturbance = Disturbance::now();
+    let mut disturbance = Disturbance::now();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(job.seed);
     let mut buffers = Buffers::new(rng.next_u64());
     allowed.extend(job.cpu.filter(|cpu| !allowed.contains(cpu)));
@@ -285,12 +285,11 @@ fn measure(job: &MeasureJob, answers: &Answers<'_, MeasureJob>, status: &StatusP
         weight_left -= situation.weight;
         let seed = rng.next_u64();
         let run = Replicate { job, proved: &proved, answers, status, ticks_per_ns };
-        if let Err(error) = run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok()) {
+        if let Err(error) = run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok(), &mut disturbance) {
             answers.send(MeasureAnswer::Impossible { situation: situation.index, reason: error.to_string() });
         }
     }
-    let (involuntary_switches, stolen) = disturbance.since();
-    answers.send(MeasureAnswer::Disturbance(Disturbed { involuntary_switches, stolen }));
+    answers.send(MeasureAnswer::Disturbance(disturbed(&disturbance)));
 }
 
 /// Makes the rounds of a probe.
@@ -300,7 +299,7 @@ fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, sta
     answers.send(ProbeAnswer::Setup(ProcessSetup { ticks_per_ns, pin_error, counter_error: None }));
     status.set(Now { phase: Phase::Probe as u64, subject: u64::MAX, ..Now::default() });
     let time = Duration::from_millis(job.total_ms);
-    let disturbance = Disturbance::now();
+    let mut disturbance = Disturbance::now();
     let setup = Setup {
         parameters: &job.parameters,
         seed: job.seed,
@@ -330,6 +329,7 @@ fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, sta
                 longest = longest.max(started.elapsed());
                 status.beat();
                 let ticks_per_cycle = clock::ticks_per_cycle().unwrap_or(0.0);
+                disturbance.sample();
                 answers.send(ProbeAnswer::Round(Round {
                     number,
                     multiplier: 1,
@@ -344,8 +344,14 @@ fn probe(job: &ProbeJob, probes: &[&Probe], answers: &Answers<'_, ProbeJob>, sta
     if let Err(Impossible(reason)) = done {
         answers.send(ProbeAnswer::Impossible { reason });
     }
+    answers.send(ProbeAnswer::Disturbance(disturbed(&disturbance)));
+}
+
+/// The disturbances so far.
+fn disturbed(disturbance: &Disturbance) -> Disturbed {
     let (involuntary_switches, stolen) = disturbance.since();
-    answers.send(ProbeAnswer::Disturbance(Disturbed { involuntary_switches, stolen }));
+    let additions_per_cycle = disturbance.additions_per_cycle().to_vec();
+    Disturbed { involuntary_switches, stolen, additions_per_cycle }
 }
 
 struct Replicate<'a> {
@@ -367,6 +373,7 @@ impl Replicate<'_> {
         seed: u64,
         buffers: &mut Buffers,
         mut counter: Option<&mut CycleCounter>,
+        disturbance: &mut Disturbance,
     ) -> Result<(), BenchError> {
         let begin = Instant::now();
         let condition: &Condition = &situation.condition;
@@ -394,6 +401,7 @@ impl Replicate<'_> {
             }
             let started = Instant::now();
             bench.round(&mut round, counter.as_deref_mut(), self.status);
+            disturbance.sample();
             longest = longest.max(started.elapsed());
             self.answers.send(MeasureAnswer::Round { situation: situation.index, round: round.clone() });
         }

@@ -6,7 +6,7 @@ use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
 use carryline_engine::measure::Measurement;
 use carryline_engine::probe::{Series, Unusable};
-use carryline_engine::protocol::{Disturbed, ProbeAnswer, ProbeJob, ProcessSetup};
+use carryline_engine::protocol::{ProbeAnswer, ProbeJob, ProcessSetup};
 use carryline_engine::supervise::End;
 use carryline_machine::process;
 use carryline_results::claims::{Figure, Unit};
@@ -114,10 +114,7 @@ impl Context<'_> {
                         found.facts.push(facts);
                     }
                     ProbeAnswer::Impossible { reason: why } => reason = Some(why),
-                    ProbeAnswer::Disturbance(Disturbed { involuntary_switches, stolen }) => {
-                        outcome.involuntary_switches += involuntary_switches;
-                        outcome.stolen = outcome.stolen.max(stolen);
-                    }
+                    ProbeAnswer::Disturbance(disturbed) => outcome.disturb(disturbed),
                 }
             })?;
             let ended = match end {

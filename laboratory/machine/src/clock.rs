@@ -137,6 +137,60 @@ pub fn ticks_per_cycle() -> Option<f64> {
     Some(ticks as f64 / f64::from(CHAIN_CYCLES))
 }
 
+/// The additions of [`independent_ticks`].
+const INDEPENDENT_ADDITIONS: u32 = 64_000;
+
+/// The ticks of [`INDEPENDENT_ADDITIONS`] additions in eight chains; `None` for architectures without them.
+fn independent_ticks() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let begin = start();
+        // SAFETY: modifies only the named registers and flags.
+        unsafe {
+            core::arch::asm!(
+                "2:",
+                ".rept 4",
+                "add {a}, {step}",
+                "add {b}, {step}",
+                "add {c}, {step}",
+                "add {d}, {step}",
+                "add {e}, {step}",
+                "add {f}, {step}",
+                "add {g}, {step}",
+                "add {h}, {step}",
+                ".endr",
+                "dec {turns:e}",
+                "jnz 2b",
+                a = inout(reg) 1_u64 => _,
+                b = inout(reg) 1_u64 => _,
+                c = inout(reg) 1_u64 => _,
+                d = inout(reg) 1_u64 => _,
+                e = inout(reg) 1_u64 => _,
+                f = inout(reg) 1_u64 => _,
+                g = inout(reg) 1_u64 => _,
+                h = inout(reg) 1_u64 => _,
+                step = in(reg) 3_u64,
+                turns = inout(reg) INDEPENDENT_ADDITIONS / 32 => _,
+                options(nomem, nostack),
+            );
+        }
+        Some(stop().wrapping_sub(begin))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        None
+    }
+}
+
+/// The independent additions that the core executes in a cycle at this moment; `None` if unknown. Each core has a
+/// fastest rate, 4 on Zen 3. If another hardware thread of the core runs, the rate falls, and the chain of
+/// [`ticks_per_cycle`] takes as long as before: nothing else shows a virtual machine that it shares the core.
+#[must_use]
+pub fn additions_per_cycle() -> Option<f64> {
+    let ticks = independent_ticks()?.min(independent_ticks()?);
+    Some(f64::from(INDEPENDENT_ADDITIONS) * ticks_per_cycle()? / ticks as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +209,7 @@ mod tests {
     fn a_cycle_is_a_plausible_number_of_ticks() {
         let ratio = ticks_per_cycle().expect("x86-64 has the chain");
         assert!((0.1..10.0).contains(&ratio), "{ratio}");
+        let additions = additions_per_cycle().expect("x86-64 has them");
+        assert!((0.1..20.0).contains(&additions), "{additions}");
     }
 }

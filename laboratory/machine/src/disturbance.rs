@@ -1,19 +1,37 @@
-//! Disturbances of a measuring process, from the kernel's counters.
+//! Disturbances of a measuring process: from the kernel's counters, and from the rate at which the core executes
+//! independent additions.
 
+use crate::clock;
 use crate::environment::Steal;
 
-/// The kernel's counters of lost CPU time at one moment.
-#[derive(Clone, Copy, Debug)]
+/// The kernel's counters of lost CPU time at one moment, and what was sampled since.
+#[derive(Clone, Debug)]
 pub struct Disturbance {
     involuntary_switches: u64,
     steal: Option<Steal>,
+    additions_per_cycle: Vec<f64>,
 }
 
 impl Disturbance {
     /// Reads the counters.
     #[must_use]
     pub fn now() -> Disturbance {
-        Disturbance { involuntary_switches: involuntary_switches(), steal: Steal::now() }
+        Disturbance {
+            involuntary_switches: involuntary_switches(),
+            steal: Steal::now(),
+            additions_per_cycle: Vec::new(),
+        }
+    }
+
+    /// Samples the rate of independent additions, which takes about 30 microseconds.
+    pub fn sample(&mut self) {
+        self.additions_per_cycle.extend(clock::additions_per_cycle());
+    }
+
+    /// The sampled rates of independent additions.
+    #[must_use]
+    pub fn additions_per_cycle(&self) -> &[f64] {
+        &self.additions_per_cycle
     }
 
     /// The involuntary context switches of this thread since then, and the fraction of the machine's time
@@ -41,5 +59,6 @@ mod tests {
         let before = Disturbance::now();
         let (switches, stolen) = before.since();
         assert!(switches < 1_000_000 && (0.0..=1.0).contains(&stolen));
+        assert!(before.additions_per_cycle().is_empty());
     }
 }

@@ -281,4 +281,19 @@ pub(super) const CATALOGUE: &[Entry] = &[
             run with it, as your programs do; in the rows whose names end in no_rep only the thresholds \
             for rep movsb and rep stosb are replaced.",
     },
+    Entry {
+        id: Code::SharedCore,
+        code: "W29",
+        weight: Weight::Run,
+        name: "shared core",
+        cause: "another hardware thread of the core ran in {} of the rounds: there, the core executed {} of the \
+            independent additions that it can",
+        remedy: "trust ratios more than times, and repeat the run in other hours; on your own host, leave the other \
+            thread idle",
+        explanation: "Independent additions are timed beside the dependent ones that measure the core clock. If \
+            only the independent ones slow down, the core serves another hardware thread too: in a virtual machine \
+            mostly one of another guest. Both have half of some queues then, and every second fetch of \
+            instructions, so routines with many jumps lose more than others. A core that is shared all the time \
+            looks like a slower one, without this warning.",
+    },
 ];

@@ -48,6 +48,7 @@ pub enum Code {
     CpuQuota,
     UnevenClock,
     TunablesSet,
+    SharedCore,
 }
 
 /// How much a warning lowers the trust in a run's comparisons.
@@ -168,6 +169,13 @@ pub fn context_switches(count: u64) -> Warning {
 #[must_use]
 pub fn stolen_time(share: f64) -> Warning {
     Code::StolenTime.with(&[&percent_fine(share)])
+}
+
+/// The fraction of rounds in which another hardware thread of the core ran, and the rate of independent additions
+/// there relative to the fastest.
+#[must_use]
+pub fn shared_core(share: f64, rate: f64) -> Warning {
+    Code::SharedCore.with(&[&percent_fine(share), &percent_fine(rate)])
 }
 
 /// Workers could not be pinned to a CPU.
@@ -386,6 +394,7 @@ mod tests {
             cpu_quota(0.5),
             uneven_clock(),
             tunables_set("glibc.malloc.check=1"),
+            shared_core(0.4, 0.7),
         ];
         assert_eq!(given.len(), Code::all().len());
         for (warning, entry) in given.iter().zip(Code::all()) {

@@ -213,7 +213,8 @@ const UNALIGNED_UP_TO_BYTES: usize = 2048;
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn by_groups<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the data has at least two groups and a byte; the last group begins two groups after it or later.
+    // SAFETY: a group is added only if a byte follows it, so `at` stays below len; after the loop, at most a group
+    // is left.
     unsafe {
         let mut sums = Sums::new();
         sums.add(Vectors::<COPY, false>::at(dst, src));
@@ -240,7 +241,7 @@ fn finish<const N: usize>(lanes: __m256i, odd_byte: u64, seed: u32) -> u32 {
     sum
 }
 
-/// The last 0 to 3 bytes, those after the last whole 32 bits, as the low bytes of a word.
+/// The last 0 to 3 bytes, those after the last whole 32 bits.
 ///
 /// # Safety
 /// `len >= 4`; `data` is valid for reads of `len` bytes.

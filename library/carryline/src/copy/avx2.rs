@@ -16,7 +16,9 @@ above_small!(
 
 /// Defines an entry point that copies up to 256 bytes, where all loads come before all stores, and jumps to
 /// `$above_256` for more. Written in assembly, so that every branch leads to the start of a cache line, and each
-/// path takes as few lines as it can.
+/// path takes as few lines as it can. On a Zen 3 with the other thread of the core busy, 8, 20 and 100 bytes take
+/// 10, 10.4 and 10.7 ticks; with LLVM's order of the same moves they took 12, 10.8 and 12.5, and 20 bytes 11.1 with
+/// their path in two lines.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visibility:vis $entry:ident, $above_256:ident) => {
         $(#[$attribute])*

@@ -16,7 +16,9 @@ ladder!(
 );
 
 /// Selects the code by length. Written in assembly, so that every branch leads to the start of a cache line, and
-/// each path takes as few lines as it can.
+/// each path takes as few lines as it can. On a Zen 3 with the other thread of the core busy, 8, 256 and 384 bytes
+/// take 9.5, 11 and 15 ticks; with LLVM's order of the same stores, and a loop from 257 bytes on, they took 12, 15
+/// and 21. At 16-byte alignment, stores that are all unaligned would take 16 for 384 bytes, at any other 22.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
@@ -89,8 +91,8 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
         "vzeroupper",
         "ret",
         ".p2align 6",
-        // 257 to 512: a first store, 7 or 11 aligned ones from the next multiple of 32 on, which end at or before the
-        // 257th or 385th byte, and 5 that end with the buffer.
+        // 257 to 512: a first store, 7 or 11 aligned ones from the next multiple of 32 on, which end 225 to 256 or 353
+        // to 384 bytes in, and 5 that end with the buffer.
         "6:",
         "cmp rsi, 512",
         "ja {above_512}",
