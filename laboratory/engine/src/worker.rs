@@ -285,7 +285,9 @@ fn measure(job: &MeasureJob, answers: &Answers<'_, MeasureJob>, status: &StatusP
         weight_left -= situation.weight;
         let seed = rng.next_u64();
         let run = Replicate { job, proved: &proved, answers, status, ticks_per_ns };
-        if let Err(error) = run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok(), &mut disturbance) {
+        if let Err(error) =
+            run.situation(situation, slice, seed, &mut buffers, counter.as_mut().ok(), &mut disturbance)
+        {
             answers.send(MeasureAnswer::Impossible { situation: situation.index, reason: error.to_string() });
         }
     }

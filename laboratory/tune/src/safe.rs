@@ -109,8 +109,9 @@ fn of_question(question: &Question, evidence: &[Evidence]) -> Vec<Choice> {
         .map(|cpu| (cpu.name.as_str(), cpu.measured.iter().filter(relevant).collect()))
         .collect();
     let usable = |method: Method| method != Method::NonTemporal || non_temporal.is_some();
-    let allowed =
-        |method: Method| usable(method) && !(method == Method::Alternative && is_string(question.alternative));
+    let allowed = |method: Method| {
+        usable(method) && !(method == Method::Alternative && is_string(question.alternative))
+    };
     let from = |method: Method| {
         let mut sizes: Vec<u64> = Vec::new();
         if let Some(least) = least_on_all(&of_cpu, method).filter(|_| allowed(method)) {

@@ -255,7 +255,7 @@ impl Sums {
         // SAFETY: within a group, by contract.
         let [one, other] = unsafe { [group.take(at), group.take(at + 32)] };
         let mut added = _mm256_add_epi64(_mm256_add_epi64(self.sums[sum], one), other);
-        // SAFETY: only a comment. As it could read memory, no later load is moved before it.
+        // SAFETY: only a comment. LLVM takes it for a side effect, and moves no later load before it.
         unsafe { asm!("/* {} */", inout(ymm_reg) added, options(readonly, nostack, preserves_flags)) };
         self.sums[sum] = added;
         _mm256_avg_epu16(one, other)

@@ -34,8 +34,8 @@ macro_rules! entry {
                 "ja 4f",
                 "cmp edx, 16",
                 "jb 2f",
-                // 16 to 64: four moves of 16, the inner ones 16 further in if there are more than 32. With shorter forms of its
-                // instructions, this is one line.
+                // 16 to 64: four moves of 16, the inner ones 16 further in if there are more than 32. The
+                // instructions are chosen for their length: this is exactly one line.
                 "lea eax, [rdx - 1]",
                 "shr eax",
                 "and al, 16",
@@ -180,10 +180,10 @@ unsafe extern "C" fn overlapping_above_256(dst: *mut u8, src: *const u8, len: us
     // SAFETY: len exceeds what each path requires. Copies go upwards if dst is not within the len bytes after src,
     // downwards if it is. The path that allows no overlap gets buffers that are len bytes apart in both directions.
     unsafe {
-        begin_on_a_line();
         match len {
             BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
-                above_256(dst, src, len)
+                begin_on_a_line();
+                above_256(dst, src, len);
             }
             _ if above >= len => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
             _ => copy_backward::<__m256i>(dst, src, len),
