@@ -79,8 +79,8 @@ pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, le
             ..=128 => up_to_128::<COPY>(dst, src, len, seed),
             129..=256 => up_to_256::<COPY>(dst, src, len, seed),
             513..=UNALIGNED_UP_TO_BYTES => by_groups::<COPY>(dst, src, len, seed),
-            513.. if COPY => copy_long(dst, src, len, seed),
-            513.. => sum_long(src, len, seed),
+            ABOVE_UNALIGNED.. if COPY => copy_long(dst, src, len, seed),
+            ABOVE_UNALIGNED.. => sum_long(src, len, seed),
             257..=384 => up_to_384::<COPY>(dst, src, len, seed),
             _ => up_to_512::<COPY>(dst, src, len, seed),
         }
@@ -205,6 +205,7 @@ unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 /// 49 and 43, 49 and 45; 3000 bytes 78 and 75, 80 and 80; 4096 bytes 94 and 92, 98 and 99; 9000 bytes 180 and
 /// 191, 176 and 207.
 const UNALIGNED_UP_TO_BYTES: usize = 2048;
+const ABOVE_UNALIGNED: usize = UNALIGNED_UP_TO_BYTES + 1;
 
 /// The sum of whole groups, as many as leave a byte, and of one that ends with the data; see [`up_to_512`].
 ///
