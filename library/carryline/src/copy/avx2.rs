@@ -5,7 +5,7 @@ use crate::blocks::{
     READ_KEPT, begin_on_a_line, copy_backward, copy_forward, copy_head_tail, copy_up_to_32, unlikely,
 };
 use crate::intent::LOOPS_BELOW_BYTES;
-#[cfg(not(any(windows, target_os = "uefi")))]
+#[cfg(any(target_os = "linux", target_os = "none"))]
 use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
 
@@ -25,10 +25,12 @@ macro_rules! entry {
         ///
         /// # Safety
         /// The CPU has AVX2; otherwise as the function for more than 256 bytes.
-        #[cfg(not(any(windows, target_os = "uefi")))]
+        #[cfg(any(target_os = "linux", target_os = "none"))]
         #[unsafe(naked)]
         $visibility unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) {
             naked_asm!(
+                // Otherwise a shared library that contains this one would export it.
+                ".hidden {this}",
                 ".p2align 6",
                 "cmp rdx, 64",
                 "ja 4f",
@@ -120,17 +122,18 @@ macro_rules! entry {
                 "mov [r8], cl",
                 "3:",
                 "ret",
+                this = sym $entry,
                 above_256 = sym $above_256,
             )
         }
 
         $(#[$attribute])*
         ///
-        /// For targets whose arguments come in other registers.
+        /// For object files of other formats, where arguments may come in other registers.
         ///
         /// # Safety
         /// The CPU has AVX2; otherwise as the function for more than 256 bytes.
-        #[cfg(any(windows, target_os = "uefi"))]
+        #[cfg(not(any(target_os = "linux", target_os = "none")))]
         #[target_feature(enable = "avx2")]
         $visibility unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: the same contract; `$above_256` gets more than 256 bytes.

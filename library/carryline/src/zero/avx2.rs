@@ -5,7 +5,7 @@ use crate::blocks::{
     begin_on_a_line, end_of_branch, unlikely, zero_aligned_loop, zero_head_tail, zero_up_to_32,
 };
 use crate::intent::LOOPS_BELOW_BYTES;
-#[cfg(not(any(windows, target_os = "uefi")))]
+#[cfg(any(target_os = "linux", target_os = "none"))]
 use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
 
@@ -22,10 +22,12 @@ ladder!(
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
-#[cfg(not(any(windows, target_os = "uefi")))]
+#[cfg(any(target_os = "linux", target_os = "none"))]
 #[unsafe(naked)]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     naked_asm!(
+        // Otherwise a shared library that contains this one would export it.
+        ".hidden {this}",
         ".p2align 6",
         "cmp rsi, 64",
         "ja 4f",
@@ -130,15 +132,16 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
         "vmovdqu [rsi - 32], ymm0",
         "vzeroupper",
         "ret",
+        this = sym zero,
         above_512 = sym above_512,
     )
 }
 
-/// As above, where arguments come in other registers.
+/// As above, for object files of other formats, where arguments may come in other registers.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
-#[cfg(any(windows, target_os = "uefi"))]
+#[cfg(not(any(target_os = "linux", target_os = "none")))]
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     // SAFETY: the same contract; `above_512` gets more.

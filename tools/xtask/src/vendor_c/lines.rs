@@ -56,7 +56,10 @@ pub(super) fn lines(text: &str, dialect: Dialect) -> Vec<Line<'_>> {
         }
         let is_note =
             matches!(line, Line::Directive(".file" | ".loc" | ".ident" | ".addrsig" | ".addrsig_sym", _));
-        if !is_debug && !is_note {
+        // Functions written in assembly are global, so that any of rustc's units finds them; here there is one.
+        let is_of_rust = |name: &str| unquoted(name).starts_with("_ZN") || unquoted(name).starts_with("_R");
+        let is_made_global = matches!(line, Line::Directive(".globl" | ".hidden", name) if is_of_rust(name));
+        if !is_debug && !is_note && !is_made_global {
             lines.push(line);
         }
     }

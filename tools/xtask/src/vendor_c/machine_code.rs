@@ -60,6 +60,7 @@ pub(super) fn in_bytes(source: &str, object: &[u8]) -> io::Result<String> {
                 let first = arguments.split(',').next().unwrap_or_default();
                 match name {
                     ".section" => first.clone_into(&mut section),
+                    ".text" => ".text".clone_into(&mut section),
                     ".p2align" if is_code => {
                         let power = first.parse().map_err(|_| io::Error::other(line.to_owned()))?;
                         code.align(&section, power)?;
