@@ -22,6 +22,10 @@ pub mod kernels {
     pub use crate::copy::kernels::KERNELS as COPY;
     pub use crate::set::{KERNELS as SET, SetFn};
     pub use crate::zero::kernels::KERNELS as ZERO;
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    pub use crate::{
+        copy::kernels::AVX2_INLINED as COPY_AVX2_INLINED, zero::kernels::AVX2_INLINED as ZERO_AVX2_INLINED,
+    };
 }
 
 /// Resolved intents.

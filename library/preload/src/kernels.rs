@@ -141,15 +141,33 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
+/// The copying kernel of that name. A kernel in assembly cannot be inlined: there is another for this.
+const fn copy_code(name: &str) -> CopyCode {
+    #[cfg(target_arch = "x86_64")]
+    if is_same(name, "avx2") {
+        return carryline::internals::kernels::COPY_AVX2_INLINED;
+    }
+    named(carryline::internals::kernels::COPY, name)
+}
+
+/// The zeroing kernel of that name, as [`copy_code`].
+const fn zero_code(name: &str) -> ZeroCode {
+    #[cfg(target_arch = "x86_64")]
+    if is_same(name, "avx2") {
+        return carryline::internals::kernels::ZERO_AVX2_INLINED;
+    }
+    named(carryline::internals::kernels::ZERO, name)
+}
+
 /// Functions for each kernel known by name; the last kernel serves all other names.
 macro_rules! inlined {
     ($($module:ident: $name:literal $(, $features:literal)?;)*) => {
         $(
             mod $module {
-                use super::{CopyCode, ZeroCode, named};
+                use super::{CopyCode, ZeroCode, copy_code, zero_code};
 
-                const COPY: CopyCode = named(carryline::internals::kernels::COPY, $name);
-                const ZERO: ZeroCode = named(carryline::internals::kernels::ZERO, $name);
+                const COPY: CopyCode = copy_code($name);
+                const ZERO: ZeroCode = zero_code($name);
 
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as for the kernel.

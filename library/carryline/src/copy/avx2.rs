@@ -14,6 +14,23 @@ above_small!(
     __m256i
 );
 
+/// The kernel as LLVM compiles it: for object files of other formats than ELF, and for the interposer, whose functions
+/// contain the kernels.
+pub(super) mod inlined {
+    use super::{SMALL_MOST_BYTES, short_read_here, small};
+    use crate::blocks::copy_mixed_up_to_64 as smallest;
+    use crate::copy::ladder::ladder;
+    use core::arch::x86_64::__m256i;
+
+    /// The most bytes for the smallest moves.
+    const SMALLEST_MOST_BYTES: usize = 64;
+
+    ladder!(
+        #[target_feature(enable = "avx2")]
+        __m256i
+    );
+}
+
 /// Defines an entry point that copies up to 256 bytes, where all loads come before all stores, and jumps to
 /// `$above_256` for more. Written in assembly, so that every branch leads to the start of a cache line, and each
 /// path takes as few lines as it can. On a Zen 3 with the other thread of the core busy, 8, 20 and 100 bytes take
@@ -127,23 +144,8 @@ macro_rules! entry {
             )
         }
 
-        $(#[$attribute])*
-        ///
-        /// For object files of other formats, where arguments may come in other registers.
-        ///
-        /// # Safety
-        /// The CPU has AVX2; otherwise as the function for more than 256 bytes.
         #[cfg(not(any(target_os = "linux", target_os = "none")))]
-        #[target_feature(enable = "avx2")]
-        $visibility unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) {
-            // SAFETY: the same contract; `$above_256` gets more than 256 bytes.
-            unsafe {
-                match len {
-                    ..=SMALL_MOST_BYTES => short_read_here(dst, src, len),
-                    _ => $above_256(dst, src, len),
-                }
-            }
-        }
+        use inlined::$entry;
     };
 }
 

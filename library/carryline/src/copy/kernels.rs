@@ -24,3 +24,7 @@ pub static KERNELS: &[Kernel<CopyCode>] = &[
     Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
     Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
 ];
+
+/// The kernel `avx2` for code that inlines it.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub const AVX2_INLINED: CopyCode = avx2::inlined::CODE;

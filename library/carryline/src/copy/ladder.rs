@@ -96,7 +96,7 @@ macro_rules! ladder {
 macro_rules! above_small {
     ($(#[$level:meta])* $block:ty) => {
         /// The code of this kernel.
-        pub(super) const CODE: $crate::dispatch::CopyCode =
+        pub(crate) const CODE: $crate::dispatch::CopyCode =
             $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
 
         /// Copies of at least this length go by [`copy_by_distance`](crate::blocks::copy_by_distance).

@@ -137,18 +137,43 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     )
 }
 
-/// As above, for object files of other formats, where arguments may come in other registers.
-///
-/// # Safety
-/// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
 #[cfg(not(any(target_os = "linux", target_os = "none")))]
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract; `above_512` gets more.
-    unsafe {
-        match len {
-            ..=512 => short_read_here(dst, len),
-            _ => above_512(dst, len),
+use inlined::zero;
+
+/// The kernel as LLVM compiles it: for object files of other formats than ELF, and for the interposer, whose functions
+/// contain the kernels.
+pub(super) mod inlined {
+    use super::short_read_here;
+    use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64};
+    use crate::intent::LOOPS_BELOW_BYTES;
+    use crate::zero::ladder::ladder;
+    use core::arch::x86_64::__m256i;
+
+    ladder!(
+        #[target_feature(enable = "avx2")]
+        __m256i,
+        zero_aligned_loop::<__m256i>
+    );
+
+    /// Selects the code by length.
+    ///
+    /// # Safety
+    /// The CPU has AVX2; otherwise as [`fill_raw`](crate::zero::fill_raw).
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
+        // SAFETY: each branch has the bounds that its block requires.
+        unsafe {
+            match len {
+                0..=64 => zero_mixed_up_to_64(dst, len),
+                65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
+                129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
+                257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
+                _ => {
+                    begin_on_a_line();
+                    large_by_size(dst, len);
+                }
+            }
         }
     }
 }

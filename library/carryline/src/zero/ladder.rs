@@ -5,7 +5,7 @@
 macro_rules! ladder {
     ($(#[$level:meta])* $block:ty, $stores:path) => {
         /// The code of this kernel.
-        pub(super) const CODE: $crate::dispatch::ZeroCode =
+        pub(crate) const CODE: $crate::dispatch::ZeroCode =
             $crate::dispatch::ZeroCode { zero, read_here, planned, unfenced, if_dirty };
 
         /// As `zero`, for a caller who reads the bytes immediately.

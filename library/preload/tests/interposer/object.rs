@@ -114,6 +114,10 @@ fn functions(text: &str) -> BTreeMap<String, Code> {
         let Some((_, target)) = instruction.split_once('<').filter(|_| goes) else { continue };
         let target = target.split(['>', '+']).next().unwrap_or_default().to_owned();
         let code = all.entry(current.clone()).or_default();
+        if target == "_DYNAMIC" {
+            // A pointer without a name, beside that symbol, leads to a hidden function of this object: one in assembly.
+            continue;
+        }
         if instruction.contains("(%rip)") {
             code.imported.insert(target.split('@').next().unwrap_or_default().to_owned());
         } else if target != current {
