@@ -24,7 +24,8 @@ pub mod kernels {
     pub use crate::zero::kernels::KERNELS as ZERO;
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub use crate::{
-        copy::kernels::AVX2_INLINED as COPY_AVX2_INLINED, zero::kernels::AVX2_INLINED as ZERO_AVX2_INLINED,
+        copy::kernels::AVX2_INLINABLE as COPY_AVX2_INLINABLE,
+        zero::kernels::AVX2_INLINABLE as ZERO_AVX2_INLINABLE,
     };
 }
 

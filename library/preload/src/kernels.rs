@@ -145,7 +145,7 @@ const fn is_same(a: &str, b: &str) -> bool {
 const fn copy_code(name: &str) -> CopyCode {
     #[cfg(target_arch = "x86_64")]
     if is_same(name, "avx2") {
-        return carryline::internals::kernels::COPY_AVX2_INLINED;
+        return carryline::internals::kernels::COPY_AVX2_INLINABLE;
     }
     named(carryline::internals::kernels::COPY, name)
 }
@@ -154,7 +154,7 @@ const fn copy_code(name: &str) -> CopyCode {
 const fn zero_code(name: &str) -> ZeroCode {
     #[cfg(target_arch = "x86_64")]
     if is_same(name, "avx2") {
-        return carryline::internals::kernels::ZERO_AVX2_INLINED;
+        return carryline::internals::kernels::ZERO_AVX2_INLINABLE;
     }
     named(carryline::internals::kernels::ZERO, name)
 }

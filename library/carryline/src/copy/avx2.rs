@@ -1,200 +1,16 @@
 //! Copying with 32-byte moves; `rep movsb` and non-temporal stores for the sizes where they are faster.
 
-use super::ladder::above_small;
-use crate::blocks::{
-    READ_KEPT, begin_on_a_line, copy_backward, copy_forward, copy_head_tail, copy_up_to_32, unlikely,
-};
-use crate::intent::LOOPS_BELOW_BYTES;
-#[cfg(any(target_os = "linux", target_os = "none"))]
-use core::arch::naked_asm;
+use super::ladder::ladder;
+use crate::blocks::{copy_head_tail, copy_mixed_up_to_64 as smallest, copy_up_to_32};
 use core::arch::x86_64::__m256i;
 
-above_small!(
+ladder!(
     #[target_feature(enable = "avx2")]
     __m256i
 );
 
-/// The kernel as LLVM compiles it: for object files of other formats than ELF, and for the interposer, whose functions
-/// contain the kernels.
-pub(super) mod inlined {
-    use super::{SMALL_MOST_BYTES, short_read_here, small};
-    use crate::blocks::copy_mixed_up_to_64 as smallest;
-    use crate::copy::ladder::ladder;
-    use core::arch::x86_64::__m256i;
-
-    /// The most bytes for the smallest moves.
-    const SMALLEST_MOST_BYTES: usize = 64;
-
-    ladder!(
-        #[target_feature(enable = "avx2")]
-        __m256i
-    );
-}
-
-/// Defines an entry point that copies up to 256 bytes, where all loads come before all stores, and jumps to
-/// `$above_256` for more. Written in assembly, so that every branch leads to the start of a cache line, and each
-/// path takes as few lines as it can. On a Zen 3 with the other thread of the core busy, 8, 20 and 100 bytes take
-/// 10, 10.4 and 10.7 ticks; with LLVM's order of the same moves they took 12, 10.8 and 12.5, and 20 bytes 11.1 with
-/// their path in two lines.
-macro_rules! entry {
-    ($(#[$attribute:meta])* $visibility:vis $entry:ident, $above_256:ident) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        /// The CPU has AVX2; otherwise as the function for more than 256 bytes.
-        #[cfg(any(target_os = "linux", target_os = "none"))]
-        #[unsafe(naked)]
-        $visibility unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".p2align 6",
-                "cmp rdx, 64",
-                "ja 4f",
-                "cmp edx, 16",
-                "jb 2f",
-                // 16 to 64: four moves of 16, the inner ones 16 further in if there are more than 32. The
-                // instructions are chosen for their length: this is exactly one line.
-                "lea eax, [rdx - 1]",
-                "shr eax",
-                "and al, 16",
-                "vmovdqu xmm0, [rsi]",
-                "vmovdqu xmm1, [rsi + rax]",
-                "vmovdqu xmm2, [rsi + rdx - 16]",
-                "lea ecx, [rdx - 16]",
-                "sub ecx, eax",
-                "vmovdqu xmm3, [rsi + rcx]",
-                "vmovdqu [rdi], xmm0",
-                "vmovdqu [rdi + rax], xmm1",
-                "vmovdqu [rdi + rcx], xmm3",
-                "vmovdqu [rdi + rdx - 16], xmm2",
-                "ret",
-                ".p2align 6",
-                // 4 to 15: the same by moves of 4.
-                "2:",
-                "cmp edx, 4",
-                "jb 3f",
-                "lea eax, [rdx - 1]",
-                "shr eax",
-                "and al, 4",
-                "lea ecx, [rdx - 4]",
-                "sub ecx, eax",
-                "mov r8d, [rsi]",
-                "mov r9d, [rsi + rax]",
-                "mov r10d, [rsi + rcx]",
-                "mov esi, [rsi + rdx - 4]",
-                "mov [rdi], r8d",
-                "mov [rdi + rax], r9d",
-                "mov [rdi + rcx], r10d",
-                "mov [rdi + rdx - 4], esi",
-                "ret",
-                ".p2align 6",
-                "4:",
-                "cmp rdx, 128",
-                "ja 5f",
-                "vmovdqu ymm0, [rsi]",
-                "vmovdqu ymm1, [rsi + 32]",
-                "vmovdqu ymm2, [rsi + rdx - 64]",
-                "vmovdqu ymm3, [rsi + rdx - 32]",
-                "vmovdqu [rdi], ymm0",
-                "vmovdqu [rdi + 32], ymm1",
-                "vmovdqu [rdi + rdx - 64], ymm2",
-                "vmovdqu [rdi + rdx - 32], ymm3",
-                "vzeroupper",
-                "ret",
-                ".p2align 6",
-                "5:",
-                "cmp rdx, 256",
-                "ja {above_256}",
-                "vmovdqu ymm0, [rsi]",
-                "vmovdqu ymm1, [rsi + 32]",
-                "vmovdqu ymm2, [rsi + 64]",
-                "vmovdqu ymm3, [rsi + 96]",
-                "vmovdqu ymm4, [rsi + rdx - 128]",
-                "vmovdqu ymm5, [rsi + rdx - 96]",
-                "vmovdqu ymm6, [rsi + rdx - 64]",
-                "vmovdqu ymm7, [rsi + rdx - 32]",
-                "vmovdqu [rdi], ymm0",
-                "vmovdqu [rdi + 32], ymm1",
-                "vmovdqu [rdi + 64], ymm2",
-                "vmovdqu [rdi + 96], ymm3",
-                "vmovdqu [rdi + rdx - 128], ymm4",
-                "vmovdqu [rdi + rdx - 96], ymm5",
-                "vmovdqu [rdi + rdx - 64], ymm6",
-                "vmovdqu [rdi + rdx - 32], ymm7",
-                "vzeroupper",
-                "ret",
-                ".p2align 6",
-                // 1 to 3: the first, the middle and the last.
-                "3:",
-                "test edx, edx",
-                "jz 3f",
-                "movzx eax, byte ptr [rsi]",
-                "movzx ecx, byte ptr [rsi + rdx - 1]",
-                "lea r8, [rdi + rdx - 1]",
-                "shr edx",
-                "movzx esi, byte ptr [rsi + rdx]",
-                "mov [rdi], al",
-                "mov [rdi + rdx], sil",
-                "mov [r8], cl",
-                "3:",
-                "ret",
-                this = sym $entry,
-                above_256 = sym $above_256,
-            )
-        }
-
-        #[cfg(not(any(target_os = "linux", target_os = "none")))]
-        use inlined::$entry;
-    };
-}
-
-entry! {
-    /// Selects the code by length.
-    copy, above_256
-}
-
-entry! {
-    /// As `copy`, for buffers that may overlap.
-    overlapping, overlapping_above_256
-}
-
-/// # Safety
-/// The CPU has AVX2; `len > 256`; otherwise as [`bytes_raw`](super::bytes_raw).
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn above_256(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the same contract; len exceeds what both require.
-    unsafe {
-        begin_on_a_line();
-        if len >= LOOPS_BELOW_BYTES {
-            unlikely();
-            return large_by_size(dst, src, len);
-        }
-        loops(dst, src, len);
-    }
-}
-
-/// `dst` lies `above` bytes after `src`, modulo the address space: if that is at least len, copying upwards
-/// overwrites nothing before it is read.
-///
-/// # Safety
-/// The CPU has AVX2; `len > 256`; otherwise as [`within_raw`](super::within_raw).
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn overlapping_above_256(dst: *mut u8, src: *const u8, len: usize) {
-    let above = dst.addr().wrapping_sub(src.addr());
-    // SAFETY: len exceeds what each path requires. Copies go upwards if dst is not within the len bytes after src,
-    // downwards if it is. The path that allows no overlap gets buffers that are len bytes apart in both directions.
-    unsafe {
-        match len {
-            BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
-                begin_on_a_line();
-                above_256(dst, src, len);
-            }
-            _ if above >= len => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
-            _ => copy_backward::<__m256i>(dst, src, len),
-        }
-    }
-}
+/// The most bytes for the smallest moves.
+const SMALLEST_MOST_BYTES: usize = 64;
 
 /// Half of the sixteen registers hold this many bytes; head and tail of the next size class would take all of
 /// them.
@@ -203,7 +19,7 @@ const SMALL_MOST_BYTES: usize = 256;
 /// Moves both ends, which overlap in the middle. All loads come before all stores.
 ///
 /// # Safety
-/// The CPU has AVX2; `64 < len <= SMALL_MOST_BYTES`; otherwise as
+/// The CPU has AVX2; `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as
 /// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx2")]

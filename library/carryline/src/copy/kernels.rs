@@ -19,12 +19,22 @@ pub static KERNELS: &[Kernel<CopyCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_prefer_256", needs: Features::AVX512, function: avx512_prefer_256::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::CODE },
+    Kernel { name: "avx2", needs: Features::AVX2, function: AVX2 },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
     Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
 ];
 
-/// The kernel `avx2` for code that inlines it.
+/// The kernel `avx2`: with assembly where object files are ELF, and arguments in the registers of System V.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+const AVX2: CopyCode = super::avx2_assembly::CODE;
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "sse2",
+    not(any(target_os = "linux", target_os = "none"))
+))]
+const AVX2: CopyCode = AVX2_INLINABLE;
+
+/// The kernel `avx2` without assembly, which callers can inline.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub const AVX2_INLINED: CopyCode = avx2::inlined::CODE;
+pub const AVX2_INLINABLE: CopyCode = avx2::CODE;

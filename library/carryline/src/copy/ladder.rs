@@ -36,7 +36,9 @@ macro_rules! ladder {
         $crate::copy::ladder::ladder!($(#[$level])* $block, Smallest);
     };
     ($(#[$level:meta])* $block:ty, $smallest:ty) => {
-        $crate::copy::ladder::above_small!($(#[$level])* $block);
+        /// The code of this kernel.
+        pub(super) const CODE: $crate::dispatch::CopyCode =
+            $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
 
         /// Selects the code by length.
         ///
@@ -61,46 +63,8 @@ macro_rules! ladder {
             }
         }
 
-        /// As `copy`, for buffers that may overlap. `dst` lies `above` bytes after `src`, modulo the address
-        /// space: if that is at least len, copying upwards overwrites nothing before it is read.
-        ///
-        /// # Safety
-        /// The CPU has the level; otherwise as [`within_raw`](super::within_raw).
-        $(#[$level])*
-        unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
-            use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
-            let smallest = <$smallest>::before_branches(dst, src, len);
-            let above = dst.addr().wrapping_sub(src.addr());
-            // SAFETY: in `smallest` and `small`, all loads come before all stores. Above them, len exceeds
-            // what each path requires. Copies go upwards if dst is not within the len bytes after src,
-            // downwards if it is. The paths that allow no overlap get buffers that are len bytes apart in
-            // both directions.
-            unsafe {
-                match len {
-                    ..=SMALLEST_MOST_BYTES => smallest.copy(),
-                    _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
-                        $crate::blocks::begin_on_a_line();
-                        copy(dst, src, len);
-                    }
-                    _ if above >= len => copy_forward::<$block, READ_KEPT>(dst, src, len),
-                    _ => copy_backward::<$block>(dst, src, len),
-                }
-            }
-        }
-    };
-}
-
-/// Defines `CODE` from the level's own `copy`, `overlapping` and `short_read_here`, and the code for sizes above
-/// `SMALL_MOST_BYTES`. The arguments are the attributes of the level and its block.
-macro_rules! above_small {
-    ($(#[$level:meta])* $block:ty) => {
-        /// The code of this kernel.
-        pub(crate) const CODE: $crate::dispatch::CopyCode =
-            $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
-
         /// Copies of at least this length go by [`copy_by_distance`](crate::blocks::copy_by_distance).
-        const BY_DISTANCE_FROM_BYTES: usize = $crate::blocks::by_distance_from_bytes::<$block>();
+        pub(super) const BY_DISTANCE_FROM_BYTES: usize = $crate::blocks::by_distance_from_bytes::<$block>();
 
         /// The code above `small`, without string instructions and non-temporal stores.
         ///
@@ -108,7 +72,7 @@ macro_rules! above_small {
         /// The CPU has the level; `len > SMALL_MOST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         #[inline]
         $(#[$level])*
-        unsafe fn loops(dst: *mut u8, src: *const u8, len: usize) {
+        pub(super) unsafe fn loops(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, copy_forward};
             // SAFETY: len exceeds what each loop requires; no overlap and the level by contract.
             unsafe {
@@ -243,6 +207,34 @@ macro_rules! above_small {
             }
         }
 
+        /// As `copy`, for buffers that may overlap. `dst` lies `above` bytes after `src`, modulo the address
+        /// space: if that is at least len, copying upwards overwrites nothing before it is read.
+        ///
+        /// # Safety
+        /// The CPU has the level; otherwise as [`within_raw`](super::within_raw).
+        $(#[$level])*
+        unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
+            use $crate::blocks::{READ_KEPT, copy_backward, copy_forward};
+            let smallest = <$smallest>::before_branches(dst, src, len);
+            let above = dst.addr().wrapping_sub(src.addr());
+            // SAFETY: in `smallest` and `small`, all loads come before all stores. Above them, len exceeds
+            // what each path requires. Copies go upwards if dst is not within the len bytes after src,
+            // downwards if it is. The paths that allow no overlap get buffers that are len bytes apart in
+            // both directions.
+            unsafe {
+                match len {
+                    ..=SMALLEST_MOST_BYTES => smallest.copy(),
+                    _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
+                    BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
+                        $crate::blocks::begin_on_a_line();
+                        copy(dst, src, len);
+                    }
+                    _ if above >= len => copy_forward::<$block, READ_KEPT>(dst, src, len),
+                    _ => copy_backward::<$block>(dst, src, len),
+                }
+            }
+        }
+
         /// The code for larger sizes for a caller without an intent. Not inlined: its registers would be
         /// saved at every small call.
         ///
@@ -252,7 +244,7 @@ macro_rules! above_small {
         $(#[$level])*
         #[cold]
         #[inline(never)]
-        unsafe extern "C" fn large_by_size(dst: *mut u8, src: *const u8, len: usize) {
+        pub(super) unsafe extern "C" fn large_by_size(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::intent::{Intent, Plan};
             // SAFETY: the same contract.
             unsafe { large(dst, src, len, Plan::of_copy(Intent::default(), dst, src, len)) }
@@ -275,4 +267,4 @@ macro_rules! above_small {
     };
 }
 
-pub(super) use {above_small, ladder};
+pub(super) use ladder;

@@ -2,11 +2,9 @@
 
 use super::ladder::ladder;
 use crate::blocks::{
-    begin_on_a_line, end_of_branch, unlikely, zero_aligned_loop, zero_head_tail, zero_up_to_32,
+    begin_on_a_line, end_of_branch, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64, zero_up_to_32,
 };
 use crate::intent::LOOPS_BELOW_BYTES;
-#[cfg(any(target_os = "linux", target_os = "none"))]
-use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
 
 ladder!(
@@ -15,181 +13,25 @@ ladder!(
     zero_aligned_loop::<__m256i>
 );
 
-/// Selects the code by length. Written in assembly, so that every branch leads to the start of a cache line, and
-/// each path takes as few lines as it can. On a Zen 3 with the other thread of the core busy, 8, 256 and 384 bytes
-/// take 9.5, 11 and 15 ticks; with LLVM's order of the same stores, and a loop from 257 bytes on, they took 12, 15
-/// and 21. At 16-byte alignment, stores that are all unaligned would take 16 for 384 bytes, at any other 22.
+/// Selects the code by length.
 ///
 /// # Safety
 /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
-#[cfg(any(target_os = "linux", target_os = "none"))]
-#[unsafe(naked)]
+#[inline]
+#[target_feature(enable = "avx2")]
 unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    naked_asm!(
-        // Otherwise a shared library that contains this one would export it.
-        ".hidden {this}",
-        ".p2align 6",
-        "cmp rsi, 64",
-        "ja 4f",
-        "cmp rsi, 16",
-        "jb 2f",
-        // 16 to 64: four stores of 16, the inner ones 16 further in if there are more than 32.
-        "lea eax, [rsi - 1]",
-        "and eax, 32",
-        "shr eax, 1",
-        "vpxor xmm0, xmm0, xmm0",
-        "vmovdqu [rdi], xmm0",
-        "vmovdqu [rdi + rax], xmm0",
-        "vmovdqu [rdi + rsi - 16], xmm0",
-        "sub rsi, rax",
-        "vmovdqu [rdi + rsi - 16], xmm0",
-        "ret",
-        ".p2align 6",
-        // 4 to 15: the same by stores of 4.
-        "2:",
-        "xor ecx, ecx",
-        "cmp esi, 4",
-        "jb 3f",
-        "lea eax, [rsi - 1]",
-        "and eax, 8",
-        "shr eax, 1",
-        "mov [rdi], ecx",
-        "mov [rdi + rax], ecx",
-        "mov [rdi + rsi - 4], ecx",
-        "sub rsi, rax",
-        "mov [rdi + rsi - 4], ecx",
-        "ret",
-        // 1 to 3: the first, the middle and the last.
-        "3:",
-        "test esi, esi",
-        "jz 3f",
-        "mov [rdi + rsi - 1], cl",
-        "mov [rdi], cl",
-        "shr esi",
-        "mov [rdi + rsi], cl",
-        "3:",
-        "ret",
-        ".p2align 6",
-        "4:",
-        "cmp rsi, 256",
-        "ja 6f",
-        "vpxor xmm0, xmm0, xmm0",
-        "vmovdqu [rdi], ymm0",
-        "vmovdqu [rdi + 32], ymm0",
-        "cmp esi, 128",
-        "ja 5f",
-        "vmovdqu [rdi + rsi - 64], ymm0",
-        "vmovdqu [rdi + rsi - 32], ymm0",
-        "vzeroupper",
-        "ret",
-        ".p2align 6",
-        "5:",
-        "vmovdqu [rdi + 64], ymm0",
-        "vmovdqu [rdi + 96], ymm0",
-        "vmovdqu [rdi + rsi - 128], ymm0",
-        "vmovdqu [rdi + rsi - 96], ymm0",
-        "vmovdqu [rdi + rsi - 64], ymm0",
-        "vmovdqu [rdi + rsi - 32], ymm0",
-        "vzeroupper",
-        "ret",
-        ".p2align 6",
-        // 257 to 512: a first store, 7 or 11 aligned ones from the next multiple of 32 on, which end 225 to 256 or 353
-        // to 384 bytes in, and 5 that end with the buffer.
-        "6:",
-        "cmp rsi, 512",
-        "ja {above_512}",
-        "vpxor xmm0, xmm0, xmm0",
-        "vmovdqu [rdi], ymm0",
-        "lea rax, [rdi + 32]",
-        "and rax, -32",
-        "vmovdqa [rax], ymm0",
-        "vmovdqa [rax + 32], ymm0",
-        "vmovdqa [rax + 64], ymm0",
-        "vmovdqa [rax + 96], ymm0",
-        "vmovdqa [rax + 128], ymm0",
-        "vmovdqa [rax + 160], ymm0",
-        "vmovdqa [rax + 192], ymm0",
-        "cmp esi, 384",
-        "lea rsi, [rdi + rsi]",
-        "ja 7f",
-        "vmovdqu [rsi - 160], ymm0",
-        "vmovdqu [rsi - 128], ymm0",
-        "vmovdqu [rsi - 96], ymm0",
-        "vmovdqu [rsi - 64], ymm0",
-        "vmovdqu [rsi - 32], ymm0",
-        "vzeroupper",
-        "ret",
-        ".p2align 6",
-        "7:",
-        "vmovdqa [rax + 224], ymm0",
-        "vmovdqa [rax + 256], ymm0",
-        "vmovdqa [rax + 288], ymm0",
-        "vmovdqa [rax + 320], ymm0",
-        "vmovdqu [rsi - 160], ymm0",
-        "vmovdqu [rsi - 128], ymm0",
-        "vmovdqu [rsi - 96], ymm0",
-        "vmovdqu [rsi - 64], ymm0",
-        "vmovdqu [rsi - 32], ymm0",
-        "vzeroupper",
-        "ret",
-        this = sym zero,
-        above_512 = sym above_512,
-    )
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "none")))]
-use inlined::zero;
-
-/// The kernel as LLVM compiles it: for object files of other formats than ELF, and for the interposer, whose functions
-/// contain the kernels.
-pub(super) mod inlined {
-    use super::short_read_here;
-    use crate::blocks::{begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64};
-    use crate::intent::LOOPS_BELOW_BYTES;
-    use crate::zero::ladder::ladder;
-    use core::arch::x86_64::__m256i;
-
-    ladder!(
-        #[target_feature(enable = "avx2")]
-        __m256i,
-        zero_aligned_loop::<__m256i>
-    );
-
-    /// Selects the code by length.
-    ///
-    /// # Safety
-    /// The CPU has AVX2; otherwise as [`fill_raw`](crate::zero::fill_raw).
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-        // SAFETY: each branch has the bounds that its block requires.
-        unsafe {
-            match len {
-                0..=64 => zero_mixed_up_to_64(dst, len),
-                65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
-                129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
-                257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
-                _ => {
-                    begin_on_a_line();
-                    large_by_size(dst, len);
-                }
+    // SAFETY: each branch has the bounds that its block requires.
+    unsafe {
+        match len {
+            0..=64 => zero_mixed_up_to_64(dst, len),
+            65..=128 => zero_head_tail::<__m256i, 2>(dst, len),
+            129..=256 => zero_head_tail::<__m256i, 4>(dst, len),
+            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<__m256i>(dst, len),
+            _ => {
+                begin_on_a_line();
+                large_by_size(dst, len);
             }
         }
-    }
-}
-
-/// # Safety
-/// The CPU has AVX2; `len > 512`; otherwise as [`fill_raw`](super::fill_raw).
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn above_512(dst: *mut u8, len: usize) {
-    // SAFETY: len exceeds what both require.
-    unsafe {
-        begin_on_a_line();
-        if len >= LOOPS_BELOW_BYTES {
-            unlikely();
-            return large_by_size(dst, len);
-        }
-        zero_aligned_loop::<__m256i>(dst, len);
     }
 }
 

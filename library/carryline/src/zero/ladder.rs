@@ -5,7 +5,7 @@
 macro_rules! ladder {
     ($(#[$level:meta])* $block:ty, $stores:path) => {
         /// The code of this kernel.
-        pub(crate) const CODE: $crate::dispatch::ZeroCode =
+        pub(super) const CODE: $crate::dispatch::ZeroCode =
             $crate::dispatch::ZeroCode { zero, read_here, planned, unfenced, if_dirty };
 
         /// As `zero`, for a caller who reads the bytes immediately.
@@ -103,7 +103,7 @@ macro_rules! ladder {
         $(#[$level])*
         #[cold]
         #[inline(never)]
-        unsafe extern "C" fn large_by_size(dst: *mut u8, len: usize) {
+        pub(super) unsafe extern "C" fn large_by_size(dst: *mut u8, len: usize) {
             use $crate::intent::{Intent, Plan};
             // SAFETY: the same contract.
             unsafe { large(dst, len, Plan::of_zero(Intent::default(), len)) }
