@@ -96,6 +96,15 @@ pub fn ticks_per_ns(window: Duration) -> f64 {
     last.wrapping_sub(first) as f64 / begin.elapsed().as_nanos() as f64
 }
 
+/// The ticks of a region.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn timed(region: impl FnOnce()) -> u64 {
+    let begin = start();
+    region();
+    stop().wrapping_sub(begin)
+}
+
 /// The core cycles of [`cycle_chain_ticks`].
 pub const CHAIN_CYCLES: u32 = 20_000;
 
@@ -105,9 +114,8 @@ pub const CHAIN_CYCLES: u32 = 20_000;
 pub fn cycle_chain_ticks() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {
-        let begin = start();
         // SAFETY: modifies only the named registers and flags.
-        unsafe {
+        Some(timed(|| unsafe {
             core::arch::asm!(
                 "2:",
                 ".rept 100",
@@ -120,8 +128,7 @@ pub fn cycle_chain_ticks() -> Option<u64> {
                 turns = inout(reg) CHAIN_CYCLES / 100 => _,
                 options(nomem, nostack),
             );
-        }
-        Some(stop().wrapping_sub(begin))
+        }))
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -144,9 +151,8 @@ const INDEPENDENT_ADDITIONS: u32 = 64_000;
 fn independent_ticks() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {
-        let begin = start();
         // SAFETY: modifies only the named registers and flags.
-        unsafe {
+        Some(timed(|| unsafe {
             core::arch::asm!(
                 "2:",
                 ".rept 4",
@@ -173,8 +179,7 @@ fn independent_ticks() -> Option<u64> {
                 turns = inout(reg) INDEPENDENT_ADDITIONS / 32 => _,
                 options(nomem, nostack),
             );
-        }
-        Some(stop().wrapping_sub(begin))
+        }))
     }
     #[cfg(not(target_arch = "x86_64"))]
     {

@@ -23,7 +23,7 @@ impl Disturbance {
         }
     }
 
-    /// Samples the rate of independent additions, which takes about 30 microseconds.
+    /// Samples the rate of independent additions, which takes about 25 microseconds.
     pub fn sample(&mut self) {
         self.additions_per_cycle.extend(clock::additions_per_cycle());
     }
@@ -56,9 +56,11 @@ mod tests {
 
     #[test]
     fn disturbance_does_not_decrease() {
-        let before = Disturbance::now();
+        let mut before = Disturbance::now();
+        before.sample();
         let (switches, stolen) = before.since();
         assert!(switches < 1_000_000 && (0.0..=1.0).contains(&stolen));
-        assert!(before.additions_per_cycle().is_empty());
+        let known = usize::from(cfg!(target_arch = "x86_64"));
+        assert_eq!(before.additions_per_cycle().len(), known);
     }
 }

@@ -292,8 +292,8 @@ pub(super) const CATALOGUE: &[Entry] = &[
             thread idle",
         explanation: "Independent additions are timed beside the dependent ones that measure the core clock. If \
             only the independent ones slow down, the core serves another hardware thread too: in a virtual machine \
-            mostly one of another guest. Both have half of some queues then, and every second fetch of \
-            instructions, so routines with many jumps lose more than others. A core that is shared all the time \
-            looks like a slower one, without this warning.",
+            mostly one of another guest. The threads divide the queues and the fetching of instructions, so \
+            routines with many jumps lose more than others. A core that is shared all the time looks like a \
+            slower one, without this warning.",
     },
 ];

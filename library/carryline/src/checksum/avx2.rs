@@ -205,6 +205,7 @@ unsafe fn up_to_512<const COPY: bool>(dst: *mut u8, src: *const u8, len: usize, 
 /// 49 and 43, 49 and 45; 3000 bytes 78 and 75, 80 and 80; 4096 bytes 94 and 92, 98 and 99; 9000 bytes 180 and
 /// 191, 176 and 207.
 const UNALIGNED_UP_TO_BYTES: usize = 2048;
+/// The first length whose groups are aligned.
 const ABOVE_UNALIGNED: usize = UNALIGNED_UP_TO_BYTES + 1;
 
 /// The sum of whole groups, as many as leave a byte, and of one that ends with the data; see [`up_to_512`].
@@ -253,7 +254,7 @@ unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
     (last << (8 * (len % 4))) >> 32
 }
 
-/// More than 512 bytes. Not inlined: its registers would be saved at every call.
+/// The sum of more than [`UNALIGNED_UP_TO_BYTES`]. Not inlined: its registers would be saved at every call.
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 512`; `data` is valid for reads of `len` bytes.

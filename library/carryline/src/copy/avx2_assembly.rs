@@ -1,8 +1,9 @@
 //! [`avx2`](super::avx2) with assembly for up to 256 bytes, in which every branch leads to the start of a cache line
 //! of code, and each path takes as few lines as it can. LLVM aligns no branch targets.
 //!
-//! On a Zen 3 with the other thread of the core busy, 8, 20 and 100 bytes take 10, 10.4 and 10.7 ticks; with LLVM's
-//! order of the same moves they took 12, 10.8 and 12.5, and 20 bytes 11.1 with their path in two lines.
+//! On a Zen 3 whose cores are shared with other guests, 8, 20 and 100 bytes take 8 to 11, 7 to 10.5 and 8 to 11 ticks;
+//! with LLVM's order of the same moves 9 to 12.5, 8 to 11 and 9 to 12.5 at the same moments. With the path of 20 bytes
+//! in two lines, it was no faster than LLVM's.
 
 use super::avx2::{BY_DISTANCE_FROM_BYTES, large_by_size, loops};
 use crate::blocks::{READ_KEPT, begin_on_a_line, copy_backward, copy_forward, unlikely};

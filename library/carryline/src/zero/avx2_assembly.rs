@@ -1,9 +1,10 @@
 //! [`avx2`](super::avx2) with assembly for up to 512 bytes, in which every branch leads to the start of a cache line
 //! of code, and each path takes as few lines as it can. LLVM aligns no branch targets.
 //!
-//! On a Zen 3 with the other thread of the core busy, 8, 256 and 384 bytes take 9.5, 11 and 15 ticks; with LLVM's
-//! order of the same stores, and a loop from 257 bytes on, they took 12, 15 and 21. At 16-byte alignment, stores
-//! that are all unaligned would take 16 for 384 bytes, at any other 22.
+//! On a Zen 3 whose cores are shared with other guests, 8, 256 and 384 bytes take 8 to 9.5, 9 to 11 and 11 to 15 ticks;
+//! with LLVM's order of the same stores, and a loop from 257 bytes on, 9 to 12, 10 to 15 and 13 to 21 at the same
+//! moments. If all stores of 384 bytes were unaligned, they would take 16 ticks at offset 16 where these take 14, and
+//! 21 at offset 5 where these take 17.
 
 use super::avx2::large_by_size;
 use crate::blocks::{begin_on_a_line, unlikely, zero_aligned_loop};

@@ -136,6 +136,16 @@ carryline__cpu__find:
     }
 
     #[test]
+    fn functions_of_rust_become_local() {
+        let name = "_ZN3one3two17h0123456789abcdefE";
+        let text = format!("\t.globl\t{name}\n\t.hidden\t{name}\n{name}:\n\tretq\n");
+        let cleaned = clean(&text, Dialect::X86, "").expect("known lines");
+        assert!(cleaned.exported.is_empty());
+        assert!(cleaned.text.contains("one__two:") && !cleaned.text.contains(".globl"), "{}", cleaned.text);
+        assert!(!cleaned.text.contains(".hidden"), "{}", cleaned.text);
+    }
+
+    #[test]
     fn long_strings_are_split_outside_escapes() {
         for letters in 0..100 {
             let text = format!("{}\\302\\240\\n{}", "a".repeat(letters), "\\\"".repeat(80));
