@@ -6,8 +6,6 @@
 //!
 //! Handlers are process-wide, so [`Handlers::install`] holds a lock: one verification at a time.
 
-#[cfg(target_arch = "x86_64")]
-use std::hint::black_box;
 use std::mem::zeroed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -92,14 +90,6 @@ impl Drop for Saved {
         // SAFETY: the action that the kernel returned at installation.
         unsafe { libc::sigaction(self.signal, &raw const self.old, std::ptr::null_mut()) };
     }
-}
-
-/// Overwrites `BYTES` of stack.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-pub(super) fn scribble<const BYTES: usize>() {
-    let mut stack = [0xcc_u8; BYTES];
-    black_box(&mut stack);
 }
 
 #[cfg(target_arch = "x86_64")]

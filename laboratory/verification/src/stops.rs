@@ -1,11 +1,12 @@
 //! Stops a call between two instructions.
 //!
-//! With the trap flag set, the processor stops after every instruction, and the kernel delivers a signal on
-//! the routine's own stack. An inaccessible page stops the call where it first accesses that page, whatever
+//! With the trap flag set, the processor stops after every instruction, and the kernel delivers a signal, whose
+//! handler has its own stack. An inaccessible page stops the call where it first accesses that page, whatever
 //! the call's length; from there it continues by single steps for a while. This makes certain what a race
 //! only makes likely. At each stop, the handler
 //!
-//! - has overwritten the stack below the red zone, just by running;
+//! - overwrites every byte of the routine's stack below the red zone, as another system's signal frame may:
+//!   this system's has gaps, which are different on CPUs with and without AVX-512;
 //! - checks the bytes next to the destination: a routine that writes there, if only to restore them, is
 //!   caught in the act; one that reads them and writes them back later loses what the handler wrote in
 //!   between, as it would lose another thread's writes;
@@ -17,7 +18,7 @@ use super::companion::Meeting;
 use super::counterexample::FaultKind;
 use super::memory::Region;
 use super::note::PAGE;
-use super::signals::{Saved, scribble, x86_64::on_crash};
+use super::signals::{Saved, x86_64::on_crash};
 use super::sweep::Verification;
 use carryline_machine::arena::MapError;
 use std::ptr::{null, null_mut};
@@ -26,6 +27,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 /// The number of bytes on either side of a destination that change during the call.
 const NEIGHBOURS: usize = 64;
 const TRAP: i64 = 1 << 8;
+/// The number of bytes below the stack pointer that belong to the routine (System V ABI for x86-64, section 3.2.2).
+const RED_ZONE: usize = 128;
+/// A routine whose stack pointer is further below its caller's has moved to a stack of its own, or lost it.
+const DEEPEST: u64 = 64 << 10;
 
 /// Where a call is stopped, and what happens there.
 #[derive(Clone, Copy, Debug)]
@@ -117,8 +122,8 @@ impl Steps {
         })
     }
 
-    /// The action between two instructions.
-    fn stop(&mut self) {
+    /// The action between two instructions, with the routine's stack pointer before the call and now.
+    fn stop(&mut self, before: u64, now: u64) {
         self.count += 1;
         if self.quiet {
             return;
@@ -126,10 +131,11 @@ impl Steps {
         self.look();
         self.tick = self.tick.wrapping_add(1);
         self.write();
-        if self.count.is_multiple_of(16) {
-            scribble::<40_000>();
-        } else {
-            scribble::<2_000>();
+        if before.checked_sub(now).is_some_and(|used| used <= DEEPEST) {
+            let len = if self.count.is_multiple_of(16) { 40_000 } else { 4_000 };
+            // SAFETY: the stepped thread's stack, which has room for this below the frames of its callers. Nothing
+            // is kept there: the routine may keep data in the red zone only, and this handler has its own stack.
+            unsafe { (now as *mut u8).wrapping_sub(RED_ZONE + len).write_bytes(0xcc, len) };
         }
     }
 
@@ -170,7 +176,7 @@ impl Drop for KeptErrno {
     }
 }
 
-pub(super) extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     use super::call::x86_64::CURRENT;
     use super::trampoline::{carryline_proof_after, carryline_proof_call, carryline_proof_end};
     // SAFETY: the kernel passes it to a handler installed with SA_SIGINFO.
@@ -190,7 +196,9 @@ pub(super) extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, cont
     let _errno = KeptErrno::keep();
     // SAFETY: set by the stepped thread, which is this one, for the duration of the call.
     let steps = unsafe { &mut *steps };
-    steps.stop();
+    // SAFETY: not null, checked above; the frame of the call that is being made.
+    let before = unsafe { (*CURRENT.get()).saved_stack };
+    steps.stop(before, registers[libc::REG_RSP as usize] as u64);
     if steps.meet_every != 0 && steps.count % steps.meet_every == 1 {
         steps.meet();
     }
@@ -200,7 +208,6 @@ pub(super) extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, cont
     }
 }
 
-/// Runs on a separate stack, as the handler of crashes does; the following single step runs on the routine's.
 extern "C" fn on_touch(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let errno = KeptErrno::keep();
     let steps = STEPS.load(Ordering::Relaxed);
@@ -231,7 +238,7 @@ impl Stopping {
     /// `None` if the trap flag does not stop this thread as expected: an emulator may not support it.
     pub fn install() -> Option<Stopping> {
         stops_here().then(|| Stopping {
-            _step: Saved::install(libc::SIGTRAP, on_step, 0),
+            _step: Saved::install(libc::SIGTRAP, on_step, libc::SA_ONSTACK),
             _touch: Saved::install(libc::SIGSEGV, on_touch, libc::SA_ONSTACK),
         })
     }
