@@ -1,20 +1,13 @@
 //! The functions that programs call.
 //!
-//! Each looks at the table, compares the addresses, and jumps. Everything else is in functions for the slow
-//! path. Only this file has exported symbols; a test reads the list from the built library.
+//! Each looks at the table and jumps: all routines for copying support overlap. Everything else is in functions for the
+//! slow path. Only this file has exported symbols; a test reads the list from the built library.
 
 use crate::abort::buffer_overflow;
-use crate::kernels::{fill_portable, move_portable, zero_portable};
+use crate::kernels::{are_apart, fill_portable, move_portable, zero_portable};
 use crate::table::{CHOSEN, FAST, record};
 use carryline_served::Function;
 use core::ffi::c_int;
-
-/// True if the buffers do not overlap.
-#[inline(always)]
-fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
-    let (dst, src) = (dst.addr(), src.addr());
-    dst.wrapping_sub(src) >= len && src.wrapping_sub(dst) >= len
-}
 
 /// Copies, and returns `dst`.
 ///
@@ -22,31 +15,28 @@ fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
 /// `src` is valid for reads and `dst` for writes of `len` bytes.
 #[inline(always)]
 unsafe fn copy(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
-    // SAFETY: both are valid for `len` bytes by contract. A routine of the fast table gets only buffers that
-    // do not overlap, and was chosen for this CPU.
+    // SAFETY: both are valid for `len` bytes by contract; the routine was chosen for this CPU.
     unsafe {
         match FAST.copy() {
-            Some(routine) if are_apart(dst, src, len) => routine(dst, src, len),
-            _ => copy_slowly(dst, src, len, function),
+            Some(routine) => routine(dst, src, len),
+            None => copy_slowly(dst, src, len, function),
         }
     }
 }
 
-/// Copies on the slow path: buffers that overlap, counted calls, and calls before the constructor has run.
+/// Copies on the slow path: counted calls, and calls before the constructor has run.
 ///
 /// # Safety
 /// As [`copy`].
 #[inline(never)]
 unsafe fn copy_slowly(dst: *mut u8, src: *const u8, len: usize, function: Function) -> *mut u8 {
-    let apart = are_apart(dst, src, len);
     if let Some(page) = record() {
-        page.count(function, len, !apart && !core::ptr::eq(dst, src));
+        page.count(function, len, !are_apart(dst, src, len) && !core::ptr::eq(dst, src));
     }
-    let routine = if apart { CHOSEN.copy() } else { CHOSEN.overlapping() };
-    // SAFETY: both are valid for `len` bytes by contract. The routine for buffers that overlap supports them,
-    // and each was chosen for this CPU. Early calls do not use a pointer, which may not be relocated yet.
+    // SAFETY: both are valid for `len` bytes by contract; the routine was chosen for this CPU. Early calls do not use a
+    // pointer, which may not be relocated yet.
     unsafe {
-        match routine {
+        match CHOSEN.copy() {
             Some(routine) => routine(dst, src, len),
             None => move_portable(dst, src, len),
         }
@@ -86,6 +76,10 @@ unsafe fn zero_slowly(dst: *mut u8, len: usize, function: Function) -> *mut u8 {
     }
 }
 
+/// Called in a branch, lets the other one begin without a jump.
+#[cold]
+const fn unlikely() {}
+
 /// # Safety
 /// As [`zero`].
 #[inline(always)]
@@ -94,13 +88,14 @@ unsafe fn set(dst: *mut u8, byte: c_int, len: usize) -> *mut u8 {
     let byte = byte as u8;
     // SAFETY: `dst` is valid for writes of `len` bytes by contract; the routine was chosen for this CPU.
     unsafe {
-        if byte == 0 {
-            return zero(dst, len, Function::MemsetZero);
+        if byte != 0 {
+            unlikely();
+            return match FAST.fill() {
+                Some(routine) => routine(dst, byte, len),
+                None => fill_slowly(dst, byte, len),
+            };
         }
-        match FAST.fill() {
-            Some(routine) => routine(dst, byte, len),
-            None => fill_slowly(dst, byte, len),
-        }
+        zero(dst, len, Function::MemsetZero)
     }
 }
 

@@ -2,16 +2,18 @@
 //!
 //! Kernels return nothing, but the served functions return their destination. The kernels are known by name
 //! when this library is compiled, so they are inlined into functions that return it, to which the entries
-//! jump. Variants are called through a pointer, which costs one more call: a few cycles.
+//! jump; those in assembly, which cannot be inlined, have entry points that return it. Variants are called through a pointer, which costs one more call: a few cycles.
 
 use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::{self, CopyCode, CopyFn, Function, Kernel, ZeroCode, ZeroFn};
 use carryline::internals::kernels::SetFn;
+#[cfg(target_arch = "x86_64")]
+use carryline::internals::kernels::avx2_returning as avx2;
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// `memcpy`, or `memmove`.
+/// `memmove`, which also serves `memcpy`.
 pub(crate) type Copy = unsafe extern "C" fn(dst: *mut u8, src: *const u8, len: usize) -> *mut u8;
 /// `memset` with the byte 0.
 pub(crate) type Zero = unsafe extern "C" fn(dst: *mut u8, len: usize) -> *mut u8;
@@ -25,14 +27,14 @@ pub(crate) use portable::{overlapping as move_portable, zero as zero_portable};
 
 /// The routine called by [`pointed_copy`].
 static COPY: AtomicPtr<()> = AtomicPtr::new(null_mut());
+/// The routine that it calls if the buffers overlap.
+static MOVE: AtomicPtr<()> = AtomicPtr::new(null_mut());
 /// The routine called by [`pointed_zero`].
 static ZERO: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
 /// A set of kernels.
 pub(crate) struct Kernels {
     pub(crate) copy: Copy,
-    /// For buffers that may overlap.
-    pub(crate) overlapping: Copy,
     pub(crate) zero: Zero,
     /// For bytes other than 0.
     pub(crate) fill: Fill,
@@ -42,16 +44,25 @@ pub(crate) struct Kernels {
 /// the environment at the first call; here, that may happen anywhere.
 pub(crate) fn best(features: Features) -> Kernels {
     use carryline::internals::kernels;
-    let (copy, overlapping) = copy_named(dispatch::best(Function::Copy, kernels::COPY, features).name);
+    let copy = copy_named(dispatch::best(Function::Copy, kernels::COPY, features).name);
     let zero = zero_named(dispatch::best(Function::Zero, kernels::ZERO, features).name);
     let fill = fill_named(dispatch::best(Function::Zero, kernels::SET, features).name);
-    Kernels { copy, overlapping, zero, fill }
+    Kernels { copy, zero, fill }
 }
 
-/// A copy that calls `routine`. There is only one pointer, so the last `routine` counts.
-pub(crate) fn copy_through(routine: CopyFn) -> Copy {
+/// A copy that calls `routine` for buffers that are apart, and `overlapping` for others. There is only one pointer for
+/// each, so the last ones count.
+pub(crate) fn copy_through(routine: CopyFn, overlapping: Copy) -> Copy {
     COPY.store(routine as *mut (), Ordering::Relaxed);
+    MOVE.store(overlapping as *mut (), Ordering::Relaxed);
     pointed_copy
+}
+
+/// True if the buffers do not overlap.
+#[inline(always)]
+pub(crate) fn are_apart(dst: *mut u8, src: *const u8, len: usize) -> bool {
+    let (dst, src) = (dst.addr(), src.addr());
+    dst.wrapping_sub(src) >= len && src.wrapping_sub(dst) >= len
 }
 
 /// A zeroing function that calls `routine`. There is only one pointer, so the last `routine` counts.
@@ -61,11 +72,16 @@ pub(crate) fn zero_through(routine: ZeroFn) -> Zero {
 }
 
 /// # Safety
-/// As the routine passed to [`copy_through`], which must have been called.
+/// As the routines passed to [`copy_through`], which must have been called.
 unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the pointer holds only routines of this type, and is set before this function can be obtained.
-    // The routine's own requirements hold by contract.
-    unsafe { transmute::<*mut (), CopyFn>(COPY.load(Ordering::Relaxed))(dst, src, len) };
+    // SAFETY: each pointer holds only routines of its type, and is set before this function can be obtained.
+    // The routines' own requirements hold by contract; the first gets only buffers that are apart.
+    unsafe {
+        if !are_apart(dst, src, len) {
+            return transmute::<*mut (), Copy>(MOVE.load(Ordering::Relaxed))(dst, src, len);
+        }
+        transmute::<*mut (), CopyFn>(COPY.load(Ordering::Relaxed))(dst, src, len);
+    }
     dst
 }
 
@@ -78,20 +94,20 @@ unsafe extern "C" fn pointed_zero(dst: *mut u8, len: usize) -> *mut u8 {
     dst
 }
 
-/// The functions for a kernel of the copy list: for buffers that do not overlap, and for any buffers.
-fn copy_named(name: &str) -> (Copy, Copy) {
+/// The function for a kernel of the copy list.
+fn copy_named(name: &str) -> Copy {
     match name {
         #[cfg(target_arch = "x86_64")]
-        "avx512" => (avx512::copy, avx512::overlapping),
+        "avx512" => avx512::overlapping,
         #[cfg(target_arch = "x86_64")]
-        "avx512_branched" => (avx512_branched::copy, avx512_branched::overlapping),
+        "avx512_branched" => avx512_branched::overlapping,
         #[cfg(target_arch = "x86_64")]
-        "avx512_prefer_256" => (avx512_prefer_256::copy, avx512_prefer_256::overlapping),
+        "avx512_prefer_256" => avx512_prefer_256::overlapping,
         #[cfg(target_arch = "x86_64")]
-        "avx2" => (avx2::copy, avx2::overlapping),
+        "avx2" => avx2::overlapping,
         #[cfg(target_arch = "x86_64")]
-        "sse2" => (sse2::copy, sse2::overlapping),
-        _ => (portable::copy, portable::overlapping),
+        "sse2" => sse2::overlapping,
+        _ => portable::overlapping,
     }
 }
 
@@ -141,42 +157,16 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// The copying kernel of that name. A kernel in assembly cannot be inlined: there is another for this.
-const fn copy_code(name: &str) -> CopyCode {
-    #[cfg(target_arch = "x86_64")]
-    if is_same(name, "avx2") {
-        return carryline::internals::kernels::COPY_AVX2_INLINABLE;
-    }
-    named(carryline::internals::kernels::COPY, name)
-}
-
-/// The zeroing kernel of that name, as [`copy_code`].
-const fn zero_code(name: &str) -> ZeroCode {
-    #[cfg(target_arch = "x86_64")]
-    if is_same(name, "avx2") {
-        return carryline::internals::kernels::ZERO_AVX2_INLINABLE;
-    }
-    named(carryline::internals::kernels::ZERO, name)
-}
-
 /// Functions for each kernel known by name; the last kernel serves all other names.
 macro_rules! inlined {
     ($($module:ident: $name:literal $(, $features:literal)?;)*) => {
         $(
             mod $module {
-                use super::{CopyCode, ZeroCode, copy_code, zero_code};
+                use super::{CopyCode, ZeroCode, named};
+                use carryline::internals::kernels;
 
-                const COPY: CopyCode = copy_code($name);
-                const ZERO: ZeroCode = zero_code($name);
-
-                /// # Safety
-                /// The CPU has the kernel's features; otherwise as for the kernel.
-                $(#[target_feature(enable = $features)])?
-                pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
-                    unsafe { (COPY.copy)(dst, src, len) };
-                    dst
-                }
+                const COPY: CopyCode = named(kernels::COPY, $name);
+                const ZERO: ZeroCode = named(kernels::ZERO, $name);
 
                 /// # Safety
                 /// The CPU has the kernel's features; otherwise as for the kernel.
@@ -209,7 +199,6 @@ inlined! {
     avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
     avx512_branched: "avx512_branched", "avx512f,avx512bw,avx512vl,bmi2";
     avx512_prefer_256: "avx512_prefer_256", "avx512f,avx512bw,avx512vl,bmi2";
-    avx2: "avx2", "avx2";
     sse2: "sse2";
 }
 

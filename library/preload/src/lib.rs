@@ -25,7 +25,8 @@
 //! ignore the environment and use the defaults, and the machine's own profile.
 //!
 //! **All copies support overlap.** glibc's `memcpy` on x86-64 is its `memmove`, and programs have come to
-//! rely on that (the Flash player was a famous one). Supporting them costs two comparisons per call.
+//! rely on that (the Flash player was a famous one). Small copies load everything before they store anything, so only
+//! longer ones compare the addresses.
 //!
 //! **Before the constructor has run** (in constructors of other libraries, and in resolvers of indirect
 //! functions while the dynamic linker is still relocating), calls are served by plain code that reads no

@@ -24,7 +24,6 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 #[repr(align(64))]
 pub(crate) struct Table {
     copy: AtomicPtr<()>,
-    overlapping: AtomicPtr<()>,
     zero: AtomicPtr<()>,
     fill: AtomicPtr<()>,
 }
@@ -38,10 +37,8 @@ pub(crate) static RECORD: AtomicPtr<Served> = AtomicPtr::new(null_mut());
 
 /// A complete set of routines.
 pub(crate) struct Routines {
-    /// For buffers that do not overlap.
+    /// For buffers that may overlap.
     pub copy: Copy,
-    /// For buffers that overlap.
-    pub overlapping: Copy,
     /// For the byte 0.
     pub zero: Zero,
     /// For other bytes.
@@ -52,7 +49,6 @@ impl Table {
     const fn empty() -> Table {
         Table {
             copy: AtomicPtr::new(null_mut()),
-            overlapping: AtomicPtr::new(null_mut()),
             zero: AtomicPtr::new(null_mut()),
             fill: AtomicPtr::new(null_mut()),
         }
@@ -60,7 +56,6 @@ impl Table {
 
     pub(crate) fn set(&self, routines: &Routines) {
         self.copy.store(routines.copy as *mut (), Ordering::Relaxed);
-        self.overlapping.store(routines.overlapping as *mut (), Ordering::Relaxed);
         self.zero.store(routines.zero as *mut (), Ordering::Relaxed);
         self.fill.store(routines.fill as *mut (), Ordering::Relaxed);
     }
@@ -69,12 +64,6 @@ impl Table {
     pub(crate) fn copy(&self) -> Option<Copy> {
         // SAFETY: the pointer is null or a function of this type.
         unsafe { transmute::<*mut (), Option<Copy>>(self.copy.load(Ordering::Relaxed)) }
-    }
-
-    #[inline(always)]
-    pub(crate) fn overlapping(&self) -> Option<Copy> {
-        // SAFETY: the pointer is null or a function of this type.
-        unsafe { transmute::<*mut (), Option<Copy>>(self.overlapping.load(Ordering::Relaxed)) }
     }
 
     #[inline(always)]
@@ -101,8 +90,8 @@ pub(crate) fn record() -> Option<&'static Served> {
 impl Routines {
     /// The library's own routines for a CPU.
     pub(crate) fn of_the_library(features: Features) -> Routines {
-        let Kernels { copy, overlapping, zero, fill } = kernels::best(features);
-        Routines { copy, overlapping, zero, fill }
+        let Kernels { copy, zero, fill } = kernels::best(features);
+        Routines { copy, zero, fill }
     }
 
     /// Leaves a family to the C library, or to plain code if the dynamic linker finds no such function.
@@ -110,8 +99,7 @@ impl Routines {
         let found = libc_own::find(family);
         match family {
             Family::Copy => {
-                let copy = if found { libc_own::copy } else { move_portable };
-                (self.copy, self.overlapping) = (copy, copy);
+                self.copy = if found { libc_own::copy } else { move_portable };
             }
             _ => {
                 self.zero = if found { libc_own::zero } else { zero_portable };
@@ -124,7 +112,7 @@ impl Routines {
     /// routine.
     pub(crate) fn force(&mut self, variant: &Variant) {
         match variant.routine {
-            Routine::Copy(copy) => self.copy = kernels::copy_through(copy),
+            Routine::Copy(copy) => self.copy = kernels::copy_through(copy, self.copy),
             Routine::Zero(zero) => self.zero = kernels::zero_through(zero),
             Routine::Checksum(_) | Routine::CopyChecksum(_) => {}
         }

@@ -5,7 +5,7 @@
 //! with LLVM's order of the same moves 9 to 12.5, 8 to 11 and 9 to 12.5 at the same moments. With the path of 20 bytes
 //! in two lines, it was no faster than LLVM's.
 
-use super::avx2::{BY_DISTANCE_FROM_BYTES, large_by_size, loops};
+use super::avx2::{BY_DISTANCE_FROM_BYTES, by_distance, large_by_size};
 use crate::blocks::{READ_KEPT, begin_on_a_line, copy_backward, copy_forward, unlikely};
 use crate::dispatch::CopyCode;
 use crate::intent::LOOPS_BELOW_BYTES;
@@ -16,57 +16,59 @@ use core::arch::x86_64::__m256i;
 pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx2::CODE };
 
 /// Defines an entry point that copies up to 256 bytes, where all loads come before all stores, and jumps to
-/// `$above_256` for more.
+/// `$above_256` for more. The code is the same whether or not the declaration says that `dst` is returned.
 macro_rules! entry {
-    ($(#[$attribute:meta])* $entry:ident, $above_256:ident) => {
+    ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?, $above_256:ident) => {
         $(#[$attribute])*
         ///
         /// # Safety
         /// The CPU has AVX2; otherwise as the function for more than 256 bytes.
         #[unsafe(naked)]
-        unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) {
+        $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
             naked_asm!(
                 // Otherwise a shared library that contains this one would export it.
                 ".hidden {this}",
                 ".p2align 6",
                 "cmp rdx, 64",
                 "ja 4f",
-                "cmp edx, 16",
+                "sub edx, 16",
                 "jb 2f",
-                // 16 to 64: four moves of 16, the inner ones 16 further in if there are more than 32. The
-                // instructions are chosen for their length: this is exactly one line.
-                "lea eax, [rdx - 1]",
+                // 16 to 64: four moves of 16, the inner ones 16 further in if there are more than 32. rdx is len - 16.
+                // The instructions are chosen for their length: this is exactly one line.
+                "lea eax, [rdx + 15]",
                 "shr eax",
                 "and al, 16",
                 "vmovdqu xmm0, [rsi]",
                 "vmovdqu xmm1, [rsi + rax]",
-                "vmovdqu xmm2, [rsi + rdx - 16]",
-                "lea ecx, [rdx - 16]",
+                "vmovdqu xmm2, [rsi + rdx]",
+                "mov ecx, edx",
                 "sub ecx, eax",
                 "vmovdqu xmm3, [rsi + rcx]",
                 "vmovdqu [rdi], xmm0",
                 "vmovdqu [rdi + rax], xmm1",
                 "vmovdqu [rdi + rcx], xmm3",
-                "vmovdqu [rdi + rdx - 16], xmm2",
+                "vmovdqu [rdi + rdx], xmm2",
+                "mov rax, rdi",
                 "ret",
                 ".p2align 6",
-                // 4 to 15: the same by moves of 4.
+                // 4 to 15: the same by moves of 4. edx is len - 4, or carries if there are fewer.
                 "2:",
-                "cmp edx, 4",
-                "jb 3f",
-                "lea eax, [rdx - 1]",
+                "add edx, 12",
+                "jnc 3f",
+                "lea eax, [rdx + 3]",
                 "shr eax",
                 "and al, 4",
-                "lea ecx, [rdx - 4]",
+                "mov ecx, edx",
                 "sub ecx, eax",
                 "mov r8d, [rsi]",
                 "mov r9d, [rsi + rax]",
                 "mov r10d, [rsi + rcx]",
-                "mov esi, [rsi + rdx - 4]",
+                "mov esi, [rsi + rdx]",
                 "mov [rdi], r8d",
                 "mov [rdi + rax], r9d",
                 "mov [rdi + rcx], r10d",
-                "mov [rdi + rdx - 4], esi",
+                "mov [rdi + rdx], esi",
+                "mov rax, rdi",
                 "ret",
                 ".p2align 6",
                 "4:",
@@ -80,12 +82,14 @@ macro_rules! entry {
                 "vmovdqu [rdi + 32], ymm1",
                 "vmovdqu [rdi + rdx - 64], ymm2",
                 "vmovdqu [rdi + rdx - 32], ymm3",
+                "mov rax, rdi",
                 "vzeroupper",
                 "ret",
                 ".p2align 6",
                 "5:",
                 "cmp rdx, 256",
                 "ja {above_256}",
+                "mov rax, rdi",
                 "vmovdqu ymm0, [rsi]",
                 "vmovdqu ymm1, [rsi + 32]",
                 "vmovdqu ymm2, [rsi + 64]",
@@ -107,14 +111,15 @@ macro_rules! entry {
                 ".p2align 6",
                 // 1 to 3: the first, the middle and the last.
                 "3:",
-                "test edx, edx",
+                "mov rax, rdi",
+                "add edx, 4",
                 "jz 3f",
-                "movzx eax, byte ptr [rsi]",
+                "movzx r9d, byte ptr [rsi]",
                 "movzx ecx, byte ptr [rsi + rdx - 1]",
                 "lea r8, [rdi + rdx - 1]",
                 "shr edx",
                 "movzx esi, byte ptr [rsi + rdx]",
-                "mov [rdi], al",
+                "mov [rdi], r9b",
                 "mov [rdi + rdx], sil",
                 "mov [r8], cl",
                 "3:",
@@ -136,39 +141,73 @@ entry! {
     overlapping, overlapping_above_256
 }
 
+entry! {
+    /// As `copy`; returns `dst`.
+    pub copy_returning -> *mut u8, above_256
+}
+
+entry! {
+    /// As `overlapping`; returns `dst`.
+    pub overlapping_returning -> *mut u8, overlapping_above_256
+}
+
+/// Returns `dst`.
+///
 /// # Safety
 /// The CPU has AVX2; `len > 256`; otherwise as [`bytes_raw`](super::bytes_raw).
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn above_256(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn above_256(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the same contract; len exceeds what both require.
     unsafe {
-        begin_on_a_line();
-        if len >= LOOPS_BELOW_BYTES {
+        if len >= BY_DISTANCE_FROM_BYTES {
             unlikely();
-            return large_by_size(dst, src, len);
+            begin_on_a_line();
+            return long(dst, src, len);
         }
-        loops(dst, src, len);
+        copy_forward::<__m256i, READ_KEPT>(dst, src, len);
     }
+    dst
 }
 
-/// `dst` lies `above` bytes after `src`, modulo the address space: if that is at least len, copying upwards
-/// overwrites nothing before it is read.
+/// Returns `dst`, which lies `above` bytes after `src`, modulo the address space: if that is at least len, copying
+/// upwards overwrites nothing before it is read.
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 256`; otherwise as [`within_raw`](super::within_raw).
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn overlapping_above_256(dst: *mut u8, src: *const u8, len: usize) {
+unsafe extern "C" fn overlapping_above_256(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
     let above = dst.addr().wrapping_sub(src.addr());
     // SAFETY: len exceeds what each path requires. Copies go upwards if dst is not within the len bytes after src,
-    // downwards if it is. The path that allows no overlap gets buffers that are len bytes apart in both directions.
+    // downwards if it is. `long` gets buffers that are len bytes apart in both directions.
+    unsafe {
+        if above < len {
+            unlikely();
+            begin_on_a_line();
+            copy_backward::<__m256i>(dst, src, len);
+            return dst;
+        }
+        if len >= BY_DISTANCE_FROM_BYTES && above.wrapping_neg() >= len {
+            unlikely();
+            return long(dst, src, len);
+        }
+        copy_forward::<__m256i, READ_KEPT>(dst, src, len);
+    }
+    dst
+}
+
+/// Returns `dst`. Not inlined: its registers would be saved at every call.
+///
+/// # Safety
+/// The CPU has AVX2; `len >= BY_DISTANCE_FROM_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+unsafe extern "C" fn long(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+    // SAFETY: the same contract; len is what each requires.
     unsafe {
         match len {
-            BY_DISTANCE_FROM_BYTES.. if above >= len && above.wrapping_neg() >= len => {
-                begin_on_a_line();
-                above_256(dst, src, len);
-            }
-            _ if above >= len => copy_forward::<__m256i, READ_KEPT>(dst, src, len),
-            _ => copy_backward::<__m256i>(dst, src, len),
+            ..LOOPS_BELOW_BYTES => by_distance(dst, src, len),
+            _ => large_by_size(dst, src, len),
         }
     }
+    dst
 }

@@ -2,7 +2,7 @@
 
 use super::portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{avx2, avx512, avx512_branched, avx512_prefer_256, sse2};
+use super::{avx512, avx512_branched, avx512_prefer_256, sse2};
 use crate::cpu::Features;
 use crate::dispatch::{CopyCode, Kernel};
 
@@ -33,8 +33,4 @@ const AVX2: CopyCode = super::avx2_assembly::CODE;
     target_feature = "sse2",
     not(any(target_os = "linux", target_os = "none"))
 ))]
-const AVX2: CopyCode = AVX2_INLINABLE;
-
-/// The kernel `avx2` without assembly, which callers can inline.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub const AVX2_INLINABLE: CopyCode = avx2::CODE;
+const AVX2: CopyCode = super::avx2::CODE;

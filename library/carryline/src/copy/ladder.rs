@@ -72,7 +72,7 @@ macro_rules! ladder {
         /// The CPU has the level; `len > SMALL_MOST_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
         #[inline]
         $(#[$level])*
-        pub(super) unsafe fn loops(dst: *mut u8, src: *const u8, len: usize) {
+        unsafe fn loops(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, copy_forward};
             // SAFETY: len exceeds what each loop requires; no overlap and the level by contract.
             unsafe {
@@ -91,7 +91,7 @@ macro_rules! ladder {
         /// [`bytes_raw`](super::bytes_raw).
         #[inline(never)]
         $(#[$level])*
-        unsafe extern "C" fn by_distance(dst: *mut u8, src: *const u8, len: usize) {
+        pub(super) unsafe extern "C" fn by_distance(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: len exceeds what the loop requires; no overlap and the level by contract.
             unsafe { $crate::blocks::copy_by_distance::<$block>(dst, src, len) }
         }

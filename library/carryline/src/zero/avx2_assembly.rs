@@ -31,123 +31,147 @@ macro_rules! last_five {
     };
 }
 
-/// Selects the code by length.
-///
-/// # Safety
-/// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
-#[unsafe(naked)]
-unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
-    naked_asm!(
-        // Otherwise a shared library that contains this one would export it.
-        ".hidden {this}",
-        ".p2align 6",
-        "cmp rsi, 64",
-        "ja 4f",
-        "cmp rsi, 16",
-        "jb 2f",
-        // 16 to 64: four stores of 16, the inner ones 16 further in if there are more than 32.
-        "lea eax, [rsi - 1]",
-        "and eax, 32",
-        "shr eax, 1",
-        "vpxor xmm0, xmm0, xmm0",
-        "vmovdqu [rdi], xmm0",
-        "vmovdqu [rdi + rax], xmm0",
-        "vmovdqu [rdi + rsi - 16], xmm0",
-        "sub rsi, rax",
-        "vmovdqu [rdi + rsi - 16], xmm0",
-        "ret",
-        ".p2align 6",
-        // 4 to 15: the same by stores of 4.
-        "2:",
-        "xor ecx, ecx",
-        "cmp esi, 4",
-        "jb 3f",
-        "lea eax, [rsi - 1]",
-        "and eax, 8",
-        "shr eax, 1",
-        "mov [rdi], ecx",
-        "mov [rdi + rax], ecx",
-        "mov [rdi + rsi - 4], ecx",
-        "sub rsi, rax",
-        "mov [rdi + rsi - 4], ecx",
-        "ret",
-        // 1 to 3: the first, the middle and the last.
-        "3:",
-        "test esi, esi",
-        "jz 3f",
-        "mov [rdi + rsi - 1], cl",
-        "mov [rdi], cl",
-        "shr esi",
-        "mov [rdi + rsi], cl",
-        "3:",
-        "ret",
-        ".p2align 6",
-        "4:",
-        "cmp rsi, 256",
-        "ja 6f",
-        "vpxor xmm0, xmm0, xmm0",
-        "vmovdqu [rdi], ymm0",
-        "vmovdqu [rdi + 32], ymm0",
-        "cmp esi, 128",
-        "ja 5f",
-        "vmovdqu [rdi + rsi - 64], ymm0",
-        "vmovdqu [rdi + rsi - 32], ymm0",
-        "vzeroupper",
-        "ret",
-        ".p2align 6",
-        "5:",
-        "vmovdqu [rdi + 64], ymm0",
-        "vmovdqu [rdi + 96], ymm0",
-        "vmovdqu [rdi + rsi - 128], ymm0",
-        "vmovdqu [rdi + rsi - 96], ymm0",
-        "vmovdqu [rdi + rsi - 64], ymm0",
-        "vmovdqu [rdi + rsi - 32], ymm0",
-        "vzeroupper",
-        "ret",
-        ".p2align 6",
-        // 257 to 512: a first store, 7 or 11 aligned ones from the next multiple of 32 on, which end 225 to 256 or 353
-        // to 384 bytes in, and 5 that end with the buffer.
-        "6:",
-        "cmp rsi, 512",
-        "ja {above_512}",
-        "vpxor xmm0, xmm0, xmm0",
-        "vmovdqu [rdi], ymm0",
-        "lea rax, [rdi + 32]",
-        "and rax, -32",
-        "vmovdqa [rax], ymm0",
-        "vmovdqa [rax + 32], ymm0",
-        "vmovdqa [rax + 64], ymm0",
-        "vmovdqa [rax + 96], ymm0",
-        "vmovdqa [rax + 128], ymm0",
-        "vmovdqa [rax + 160], ymm0",
-        "vmovdqa [rax + 192], ymm0",
-        "cmp esi, 384",
-        "lea rsi, [rdi + rsi]",
-        "ja 7f",
-        last_five!(),
-        ".p2align 6",
-        "7:",
-        "vmovdqa [rax + 224], ymm0",
-        "vmovdqa [rax + 256], ymm0",
-        "vmovdqa [rax + 288], ymm0",
-        "vmovdqa [rax + 320], ymm0",
-        last_five!(),
-        this = sym zero,
-        above_512 = sym above_512,
-    )
+/// Defines an entry point that zeroes up to 512 bytes, and jumps to `above_512` for more. The code is the same whether
+/// or not the declaration says that `dst` is returned.
+macro_rules! entry {
+    ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
+        $(#[$attribute])*
+        ///
+        /// # Safety
+        /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
+        #[unsafe(naked)]
+        $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
+            naked_asm!(
+                // Otherwise a shared library that contains this one would export it.
+                ".hidden {this}",
+                ".p2align 6",
+                "cmp rsi, 64",
+                "ja 4f",
+                "cmp esi, 16",
+                "jb 2f",
+                // 16 to 64: four stores of 16, the inner ones 16 further in if there are more than 32.
+                "lea ecx, [rsi - 1]",
+                "and ecx, 32",
+                "shr ecx, 1",
+                "mov rax, rdi",
+                "vpxor xmm0, xmm0, xmm0",
+                "vmovdqu [rdi], xmm0",
+                "vmovdqu [rdi + rcx], xmm0",
+                "vmovdqu [rdi + rsi - 16], xmm0",
+                "sub rsi, rcx",
+                "vmovdqu [rdi + rsi - 16], xmm0",
+                "ret",
+                ".p2align 6",
+                // 4 to 15: the same by stores of 4.
+                "2:",
+                "xor edx, edx",
+                "mov rax, rdi",
+                "cmp esi, 4",
+                "jb 3f",
+                "lea ecx, [rsi - 1]",
+                "and ecx, 8",
+                "shr ecx, 1",
+                "mov [rdi], edx",
+                "mov [rdi + rcx], edx",
+                "mov [rdi + rsi - 4], edx",
+                "sub rsi, rcx",
+                "mov [rdi + rsi - 4], edx",
+                "ret",
+                // 1 to 3: the first, the middle and the last.
+                "3:",
+                "test esi, esi",
+                "jz 3f",
+                "mov [rdi + rsi - 1], dl",
+                "mov [rdi], dl",
+                "shr esi",
+                "mov [rdi + rsi], dl",
+                "3:",
+                "ret",
+                ".p2align 6",
+                "4:",
+                "cmp rsi, 256",
+                "ja 6f",
+                "mov rax, rdi",
+                "vpxor xmm0, xmm0, xmm0",
+                "vmovdqu [rdi], ymm0",
+                "vmovdqu [rdi + 32], ymm0",
+                "cmp esi, 128",
+                "ja 5f",
+                "vmovdqu [rdi + rsi - 64], ymm0",
+                "vmovdqu [rdi + rsi - 32], ymm0",
+                "vzeroupper",
+                "ret",
+                ".p2align 6",
+                "5:",
+                "vmovdqu [rdi + 64], ymm0",
+                "vmovdqu [rdi + 96], ymm0",
+                "vmovdqu [rdi + rsi - 128], ymm0",
+                "vmovdqu [rdi + rsi - 96], ymm0",
+                "vmovdqu [rdi + rsi - 64], ymm0",
+                "vmovdqu [rdi + rsi - 32], ymm0",
+                "vzeroupper",
+                "ret",
+                ".p2align 6",
+                // 257 to 512: a first store, 7 or 11 aligned ones from the next multiple of 32 on, which end 225 to 256
+                // or 353 to 384 bytes in, and 5 that end with the buffer.
+                "6:",
+                "cmp rsi, 512",
+                "ja {above_512}",
+                "vpxor xmm0, xmm0, xmm0",
+                "vmovdqu [rdi], ymm0",
+                "lea rcx, [rdi + 128]",
+                "and rcx, -32",
+                "mov rax, rdi",
+                "vmovdqa [rcx - 96], ymm0",
+                "vmovdqa [rcx - 64], ymm0",
+                "vmovdqa [rcx - 32], ymm0",
+                "vmovdqa [rcx], ymm0",
+                "vmovdqa [rcx + 32], ymm0",
+                "vmovdqa [rcx + 64], ymm0",
+                "vmovdqa [rcx + 96], ymm0",
+                "cmp esi, 384",
+                "lea rsi, [rdi + rsi]",
+                "ja 7f",
+                last_five!(),
+                ".p2align 6",
+                "7:",
+                "vmovdqa [rcx + 128], ymm0",
+                "vmovdqa [rcx + 160], ymm0",
+                "vmovdqa [rcx + 192], ymm0",
+                "vmovdqa [rcx + 224], ymm0",
+                last_five!(),
+                this = sym $entry,
+                above_512 = sym above_512,
+            )
+        }
+    };
 }
 
+entry! {
+    /// Selects the code by length.
+    zero
+}
+
+entry! {
+    /// As `zero`; returns `dst`.
+    pub zero_returning -> *mut u8
+}
+
+/// Returns `dst`.
+///
 /// # Safety
 /// The CPU has AVX2; `len > 512`; otherwise as [`fill_raw`](super::fill_raw).
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn above_512(dst: *mut u8, len: usize) {
+unsafe extern "C" fn above_512(dst: *mut u8, len: usize) -> *mut u8 {
     // SAFETY: len exceeds what both require.
     unsafe {
         begin_on_a_line();
         if len >= LOOPS_BELOW_BYTES {
             unlikely();
-            return large_by_size(dst, len);
+            large_by_size(dst, len);
+        } else {
+            zero_aligned_loop::<__m256i>(dst, len);
         }
-        zero_aligned_loop::<__m256i>(dst, len);
     }
+    dst
 }

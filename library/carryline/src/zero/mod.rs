@@ -21,7 +21,7 @@ use core::mem::MaybeUninit;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
-mod avx2_assembly;
+pub(crate) mod avx2_assembly;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
