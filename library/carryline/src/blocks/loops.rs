@@ -156,20 +156,25 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
             let rest: B = load(src.add(end - grouped - B::BYTES));
             store(dst.add(end - grouped - B::BYTES), rest);
         }
-        let mut group: [B; 4] = load_group(src.add(end - grouped));
+        let mut at = end - grouped;
+        let first: [B; 4] = load_group(src.add(at));
         store_group(dst, head);
-        let (mut at, end) = aligned_loop(end - grouped, end);
-        loop {
-            if READ == READ_ONCE {
-                prefetch_once::<B>(src.wrapping_add(at));
+        store_group(dst.add(at), first);
+        at += 4 * B::BYTES;
+        if at < end {
+            let (mut at, end) = aligned_loop(at, end);
+            loop {
+                if READ == READ_ONCE {
+                    prefetch_once::<B>(src.wrapping_add(at));
+                }
+                let group: [B; 4] = load_group(src.add(at));
+                store_group(dst.add(at), group);
+                at += 4 * B::BYTES;
+                compiler_fence(Ordering::SeqCst);
+                if at >= end {
+                    break;
+                }
             }
-            store_group(dst.add(at), group);
-            at += 4 * B::BYTES;
-            if at >= end {
-                break;
-            }
-            compiler_fence(Ordering::SeqCst);
-            group = load_group(src.add(at));
         }
         store(dst.add(len - B::BYTES), tail);
     }

@@ -169,25 +169,42 @@ unsafe extern "C" fn above_256(dst: *mut u8, src: *const u8, len: usize) -> *mut
     dst
 }
 
-/// Returns `dst`, which lies `above` bytes after `src`, modulo the address space: if that is at least len, copying
-/// upwards overwrites nothing before it is read.
+/// Returns `dst`. If it lies at least len bytes after `src`, modulo the address space, copying upwards overwrites nothing
+/// before it is read.
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 256`; otherwise as [`within_raw`](super::within_raw).
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn overlapping_above_256(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    let above = dst.addr().wrapping_sub(src.addr());
     // SAFETY: len exceeds what each path requires. Copies go upwards if dst is not within the len bytes after src,
-    // downwards if it is. `long` gets buffers that are len bytes apart in both directions.
+    // downwards if it is.
     unsafe {
-        if above < len {
+        if dst.addr().wrapping_sub(src.addr()) < len {
             unlikely();
             begin_on_a_line();
             copy_backward::<__m256i>(dst, src, len);
             return dst;
         }
-        if len >= BY_DISTANCE_FROM_BYTES && above.wrapping_neg() >= len {
+        if len >= BY_DISTANCE_FROM_BYTES {
             unlikely();
+            return overlapping_long(dst, src, len);
+        }
+        copy_forward::<__m256i, READ_KEPT>(dst, src, len);
+    }
+    dst
+}
+
+/// Returns `dst`. Not inlined, as [`long`].
+///
+/// # Safety
+/// The CPU has AVX2; `len >= BY_DISTANCE_FROM_BYTES`; `dst` is not within the len bytes after `src`; otherwise as
+/// [`within_raw`](super::within_raw).
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+unsafe extern "C" fn overlapping_long(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+    // SAFETY: the same contract. `long` gets buffers that are len bytes apart in both directions.
+    unsafe {
+        if src.addr().wrapping_sub(dst.addr()) >= len {
             return long(dst, src, len);
         }
         copy_forward::<__m256i, READ_KEPT>(dst, src, len);
