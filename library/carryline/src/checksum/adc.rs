@@ -5,8 +5,8 @@
 //! is lost between them. This is assembly because Rust cannot guarantee that a carry stays in the flag from
 //! one addition to the next.
 
+use super::fold_64;
 use super::portable::{below_8, last_bytes};
-use super::{fold_64, fold_128};
 use crate::blocks::load;
 use core::arch::asm;
 
@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn partial(mut data: *const u8, len: usize, seed: u
     let mut left = len;
     // SAFETY: 128 bytes are read while at least 128 are left, then what the lower digits of `left` say, in
     // their order, so that the parts are consecutive and end at len. The word that ends there exists if the
-    // data has at least 8 bytes.
+    // data has at least 8 bytes; of fewer, nothing was read before.
     unsafe {
         while left >= 128 {
             add_words!(low, data, 0, 8, 16, 24, 32, 40, 48, 56);
@@ -60,11 +60,29 @@ pub(crate) unsafe extern "C" fn partial(mut data: *const u8, len: usize, seed: u
             add_words!(high, data, 0);
             data = data.add(8);
         }
-        let rest = match left & 7 {
-            0 => 0_u64,
-            rest if len >= 8 => last_bytes(load::<u64>(data.add(rest).sub(8)), rest),
-            rest => below_8(data, rest),
+        let rest = match len {
+            8.. => last_bytes(load::<u64>(data.add(left & 7).sub(8)), left & 7),
+            _ => below_8(data, len),
         };
-        fold_64(fold_128(u128::from(low) + u128::from(high) + u128::from(rest)))
+        fold_64(add_three(low, high, rest))
     }
+}
+
+/// The one's-complement sum of three words. If the first addition carries, at most 2^64 - 2 is left of it; if the
+/// second one then carries too, at most 2^64 - 2 again, so the last carry has room.
+#[inline(always)]
+fn add_three(mut sum: u64, second: u64, third: u64) -> u64 {
+    // SAFETY: only additions.
+    unsafe {
+        asm!(
+            "add {sum}, {second}",
+            "adc {sum}, {third}",
+            "adc {sum}, 0",
+            sum = inout(reg) sum,
+            second = in(reg) second,
+            third = in(reg) third,
+            options(pure, nomem, nostack)
+        );
+    }
+    sum
 }

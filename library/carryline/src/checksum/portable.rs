@@ -56,16 +56,11 @@ unsafe fn below_32(data: *const u8, len: usize) -> u128 {
     }
 }
 
-/// The last `count` (0 to 7) bytes of a word, moved to its start in memory order and followed by zero bytes.
+/// The last `count` (0 to 7) bytes of a word, moved to its start in memory order and followed by zero bytes. Two
+/// shifts, since one by 64 bits for no bytes would need a branch.
 #[inline(always)]
 pub(super) fn last_bytes(word: u64, count: usize) -> u64 {
-    if count == 0 {
-        0
-    } else if cfg!(target_endian = "little") {
-        word >> (64 - 8 * count)
-    } else {
-        word << (64 - 8 * count)
-    }
+    if cfg!(target_endian = "little") { word >> 8 >> (56 - 8 * count) } else { word << 8 << (56 - 8 * count) }
 }
 
 /// # Safety

@@ -2,13 +2,14 @@
 
 use super::ladder::ladder;
 use super::portable::read_here as short_read_here;
-use crate::blocks::{Block16, begin_on_a_line, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64};
+use crate::blocks::{
+    Block16, begin_on_a_line, end_of_branch, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64,
+};
 use crate::intent::LOOPS_BELOW_BYTES;
 
 ladder!(Block16, zero_aligned_loop::<Block16>);
 
-/// Selects the code by length. Up to 256 bytes without a loop, whose end would be mispredicted for buffers of
-/// one size at random offsets.
+/// Selects the code by length.
 ///
 /// # Safety
 /// As [`fill_raw`](super::fill_raw).
@@ -17,13 +18,12 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
     unsafe {
         match len {
             0..=64 => zero_mixed_up_to_64(dst, len),
-            65..=128 => zero_head_tail::<Block16, 4>(dst, len),
-            129..=192 => {
+            65..=128 => {
                 zero_head_tail::<Block16, 4>(dst, len);
-                zero_head_tail::<Block16, 2>(dst.add(64), 64);
+                end_of_branch::<128>();
             }
-            193..=256 => zero_head_tail::<Block16, 8>(dst, len),
-            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
+            129..=192 => zero_head_tail::<Block16, 6>(dst, len),
+            193..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
             _ => {
                 begin_on_a_line();
                 large_by_size(dst, len);
