@@ -144,7 +144,7 @@ pub enum Command {
     Schema(Schema),
     /// Explain a warning code, a term, or the source document of a claim
     Explain(Explain),
-    /// Check the measurement itself: A/A pairs must tie, an planted slowdown must be detected
+    /// Check the measurement itself: A/A pairs must tie, a planted slowdown must be detected
     Selftest(Selftest),
     /// Print a completion script for a shell
     Completions(Completions),

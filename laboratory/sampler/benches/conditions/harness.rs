@@ -294,6 +294,8 @@ impl World {
                 world.walk.read();
             }
             world.warm_code(len);
+            // The list was evicted too, and a call by itself would wait for it: copied, it is cached.
+            let calls = calls.clone();
             (time(world.kernel, &calls, nothing), count)
         })
     }
