@@ -22,14 +22,14 @@ pub mod kernels {
     pub use crate::copy::kernels::KERNELS as COPY;
     pub use crate::set::{KERNELS as SET, SetFn};
     pub use crate::zero::kernels::KERNELS as ZERO;
-    /// The kernels `avx2` of copying and zeroing, returning `dst` as `memcpy`, `memmove` and `memset` do.
+    /// The kernels `avx2` of overlapping copies and zeroing, returning `dst` as `memmove` and `memset` do.
     #[cfg(all(
         target_arch = "x86_64",
         target_feature = "sse2",
         any(target_os = "linux", target_os = "none")
     ))]
     pub mod avx2_returning {
-        pub use crate::copy::avx2_assembly::{copy_returning as copy, overlapping_returning as overlapping};
+        pub use crate::copy::avx2_assembly::overlapping_returning as overlapping;
         pub use crate::zero::avx2_assembly::zero_returning as zero;
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Kernels return nothing, but the served functions return their destination. The kernels are known by name
 //! when this library is compiled, so they are inlined into functions that return it, to which the entries
-//! jump; those in assembly, which cannot be inlined, have entry points that return it. Variants are called through a pointer, which costs one more call: a few cycles.
+//! jump; those in assembly, which cannot be inlined, have entry points that return it. Variants are called through
+//! a pointer, which costs one more call: a few cycles.
 
 use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::{self, CopyCode, CopyFn, Function, Kernel, ZeroCode, ZeroFn};

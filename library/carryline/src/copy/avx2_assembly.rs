@@ -142,11 +142,6 @@ entry! {
 }
 
 entry! {
-    /// As `copy`; returns `dst`.
-    pub copy_returning -> *mut u8, above_256
-}
-
-entry! {
     /// As `overlapping`; returns `dst`.
     pub overlapping_returning -> *mut u8, overlapping_above_256
 }

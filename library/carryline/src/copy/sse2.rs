@@ -2,7 +2,7 @@
 
 use super::ladder::ladder;
 use super::portable::{self, SMALLEST_MOST_BYTES, read_here as short_read_here, smallest};
-use crate::blocks::{Block16, copy_head_tail};
+use crate::blocks::{Block16, load_group, store_group};
 
 ladder!(Block16);
 
@@ -15,11 +15,16 @@ const SMALL_MOST_BYTES: usize = 192;
 /// `SMALLEST_MOST_BYTES < len <= SMALL_MOST_BYTES`; otherwise as [`within_raw`](super::within_raw).
 #[inline]
 unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: each branch has the bounds that its block requires.
+    // SAFETY: each branch moves the first 64 bytes, the last 64 and what lies between, and has that many.
     unsafe {
-        match len {
-            ..=portable::SMALL_MOST_BYTES => portable::small(dst, src, len),
-            _ => copy_head_tail::<Block16, 6>(dst, src, len),
+        if len <= portable::SMALL_MOST_BYTES {
+            return portable::small(dst, src, len);
         }
+        let first: [Block16; 4] = load_group(src);
+        let second: [Block16; 4] = load_group(src.add(64));
+        let last: [Block16; 4] = load_group(src.add(len - 64));
+        store_group(dst, first);
+        store_group(dst.add(64), second);
+        store_group(dst.add(len - 64), last);
     }
 }
