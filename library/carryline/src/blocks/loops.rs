@@ -204,7 +204,8 @@ pub(crate) unsafe fn copy_by_distance<B: Block>(dst: *mut u8, src: *const u8, le
     let group_bytes = 4 * B::BYTES;
     let last_group = len - group_bytes;
     // SAFETY: the head is the first block, and the tail the last group. Groups and rest are inside the buffers, see
-    // `Middle`; there is at least one group, because the data is at least two blocks longer than one. The order is irrelevant, because nothing overlaps.
+    // `Middle`; there is at least one group, because the data is at least two blocks longer than one. The order is
+    // irrelevant, because nothing overlaps.
     unsafe {
         let head: B = load(src);
         let tail: [B; 4] = load_group(src.add(last_group));
@@ -287,7 +288,8 @@ pub(crate) const fn by_distance_from_bytes<B: Block>() -> usize {
 #[inline(always)]
 pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: usize) {
     let group_bytes = 4 * B::BYTES;
-    // SAFETY: offsets are those of `fill_aligned_loop`. If the buffers overlap, dst is at or above src: everything stored before a group is loaded lies at or above dst + end, hence not below src + end;
+    // SAFETY: offsets are those of `fill_aligned_loop`. If the buffers overlap, dst is at or above src:
+    // everything stored before a group is loaded lies at or above dst + end, hence not below src + end;
     // tail and head were loaded before anything was stored.
     unsafe {
         let head: [B; 4] = load_group(src);
