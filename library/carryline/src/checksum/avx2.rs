@@ -378,6 +378,7 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
     }
     if has_rest {
         unlikely();
+        begin_on_a_line();
         // SAFETY: the groups are at least a group shorter than the data, and at most 31 bytes precede them.
         let rest = unsafe { take::<COPY>(dst.wrapping_add(at), src.add(at)) };
         body = _mm256_add_epi64(body, halves(rest));
