@@ -68,8 +68,8 @@ pub(crate) unsafe extern "C" fn partial(mut data: *const u8, len: usize, seed: u
     }
 }
 
-/// The one's-complement sum of three words. If the first addition carries, at most 2^64 - 2 is left of it; if the
-/// second one then carries too, at most 2^64 - 2 again, so the last carry has room.
+/// The one's-complement sum of three words. If the first addition carries, at most 2^64 - 2 is left of it. Whether or
+/// not it did, at most 2^64 - 2 is left if the second one carries, so the last carry has room.
 #[inline(always)]
 fn add_three(mut sum: u64, second: u64, third: u64) -> u64 {
     // SAFETY: only additions.

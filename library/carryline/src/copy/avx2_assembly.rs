@@ -164,8 +164,8 @@ unsafe extern "C" fn above_256(dst: *mut u8, src: *const u8, len: usize) -> *mut
     dst
 }
 
-/// Returns `dst`. If it lies at least len bytes after `src`, modulo the address space, copying upwards overwrites nothing
-/// before it is read.
+/// Returns `dst`. If it lies at least len bytes after `src`, modulo the address space, copying upwards overwrites
+/// nothing before it is read.
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 256`; otherwise as [`within_raw`](super::within_raw).

@@ -2,7 +2,7 @@
 
 use super::portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{avx512, avx512_branched, avx512_prefer_256, sse2};
+use super::{avx2_assembly, avx512, avx512_branched, avx512_prefer_256, sse2};
 use crate::cpu::Features;
 use crate::dispatch::{CopyCode, Kernel};
 
@@ -19,18 +19,8 @@ pub static KERNELS: &[Kernel<CopyCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_prefer_256", needs: Features::AVX512, function: avx512_prefer_256::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: AVX2 },
+    Kernel { name: "avx2", needs: Features::AVX2, function: avx2_assembly::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
     Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
 ];
-
-/// The kernel `avx2`: with assembly where object files are ELF, and arguments in the registers of System V.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
-const AVX2: CopyCode = super::avx2_assembly::CODE;
-#[cfg(all(
-    target_arch = "x86_64",
-    target_feature = "sse2",
-    not(any(target_os = "linux", target_os = "none"))
-))]
-const AVX2: CopyCode = super::avx2::CODE;
