@@ -21,10 +21,23 @@ pub enum CacheMethod {
     /// meaning of `cold:evict` until 2026-11-25; only stored runs have it.
     #[serde(rename = "evict")]
     EvictOnce,
-    /// Each call gets lines of a buffer too large to cache, last touched one full pass ago.
+    /// Each call gets lines of a buffer too large to cache, all of which are used before any is used again.
+    // Stored under another name for the same reason, and so is `Mixed`.
+    #[serde(rename = "arena_in_turn")]
     Arena,
+    /// The next page or pages of such a buffer, but any lines of them, so that buffers much shorter than a page
+    /// or two used few lines, over and over. This was the meaning of `cold:arena` until 2026-11-25.
+    #[serde(rename = "arena")]
+    ArenaReused,
     /// Each buffer of each call is hot at random, otherwise fresh lines as with [`CacheMethod::Arena`].
+    #[serde(rename = "mixed_in_turn")]
     Mixed {
+        /// The probability of being hot in percent, 1 to 99.
+        hot_percent: u8,
+    },
+    /// The same with the lines of [`CacheMethod::ArenaReused`]. This was the meaning of `mixed` until 2026-11-25.
+    #[serde(rename = "mixed")]
+    MixedReused {
         /// The probability of being hot in percent, 1 to 99.
         hot_percent: u8,
     },
@@ -119,7 +132,9 @@ impl Cache {
     #[must_use]
     pub const fn mixed(&self) -> Option<u8> {
         match self.method {
-            CacheMethod::Mixed { hot_percent } => Some(hot_percent),
+            CacheMethod::Mixed { hot_percent } | CacheMethod::MixedReused { hot_percent } => {
+                Some(hot_percent)
+            }
             _ => None,
         }
     }
@@ -167,7 +182,11 @@ impl fmt::Display for Cache {
             CacheMethod::Evict => "cold:evict",
             CacheMethod::EvictOnce => "cold:evict-once",
             CacheMethod::Arena => "cold:arena",
+            CacheMethod::ArenaReused => "cold:arena-reused",
             CacheMethod::Mixed { hot_percent } => return f.pad(&format!("mixed:{hot_percent}")),
+            CacheMethod::MixedReused { hot_percent } => {
+                return f.pad(&format!("mixed:{hot_percent}-reused"));
+            }
         };
         let operands = match self.operands {
             Operands::Both => "",
@@ -241,6 +260,27 @@ mod tests {
             let cache: Cache = word.parse().expect("a state");
             let text = serde_json::to_string(&cache).expect("JSON");
             assert_eq!(serde_json::from_str::<Cache>(&text).ok(), Some(cache), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_state_stored_when_arenas_used_the_same_lines_over_and_over_differs_from_the_current_one() {
+        for (stored, word, now) in [
+            (
+                r#"{"method":"arena","operands":"destination","batch":"stream"}"#,
+                "cold:arena:dst",
+                "cold:arena-reused:dst",
+            ),
+            (
+                r#"{"method":{"mixed":{"hot_percent":50}},"operands":"both","batch":"stream"}"#,
+                "mixed:50",
+                "mixed:50-reused",
+            ),
+        ] {
+            let old: Cache = serde_json::from_str(stored).expect("an old state");
+            assert_eq!(old.to_string(), now);
+            assert_ne!(word.parse(), Ok(old));
+            assert!(now.parse::<Cache>().is_err(), "it cannot be measured any more");
         }
     }
 

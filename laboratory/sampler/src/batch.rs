@@ -3,7 +3,6 @@
 use super::loops::{self, Batch, Call, Follow};
 use super::workload::{Operand, Place, draw_calls};
 use super::{Bench, prepare};
-use carryline_conditions::cache::EVICTING_PASSES;
 use carryline_conditions::sizes::LEARNING_PASSES;
 use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
 use carryline_machine::clock;
@@ -129,16 +128,9 @@ impl Bench<'_> {
         if self.shifted.is_empty() {
             return;
         }
-        let moved = |operand: Option<Operand>, offset: u32| match operand {
-            Some(operand) if !operand.is_hot_slot(offset) => offset + operand.shift(batch) as u32,
-            _ => offset,
-        };
+        let shifts = self.layout.shifts(batch);
         for (to, from) in self.shifted.iter_mut().zip(&self.calls[..entries]) {
-            *to = Call {
-                len: from.len,
-                dst: moved(self.layout.dst, from.dst),
-                src: moved(self.layout.src, from.src),
-            };
+            *to = self.layout.moved(from, shifts);
         }
     }
 
@@ -179,10 +171,8 @@ impl Bench<'_> {
     /// Evicts every line from the caches, code included, if that is the method.
     fn evict(&self) {
         if let Some((base, len)) = self.evict {
-            for _ in 0..EVICTING_PASSES {
-                // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
-                unsafe { prepare::touch(base, len, false) };
-            }
+            // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
+            unsafe { prepare::evict(base, len) };
         }
     }
 

@@ -37,7 +37,7 @@ use carryline_variants::landing::Landing;
 use carryline_variants::{Family, Lengths};
 use carryline_verification::status::{Now, Phase, StatusPage};
 use carryline_verification::{Verified, forked};
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use seen::Seen;
 use std::time::{Duration, Instant};
@@ -142,11 +142,19 @@ impl<'a> Bench<'a> {
                 "--offsets alias needs a destination and a source; {family} has one buffer"
             )));
         }
-        let layout = Layout::new(family, condition, caches);
+        let mut layout = Layout::new(family, condition, caches);
         let reach = |operand: &Operand| operand.hot_percent.is_some() && operand.bytes() > u32::MAX as usize;
         if layout.dst.iter().chain(&layout.src).any(reach) {
             return Err(BenchError::Unsupported(format!(
                 "--cache {}: its buffers would take more than 4 GiB; use smaller sizes",
+                condition.cache
+            )));
+        }
+        let is_recent = |operand: &Operand| operand.bytes_between_uses(layout.mean) as u64 <= caches.recent();
+        if layout.arenas(condition).any(is_recent) {
+            return Err(BenchError::Unsupported(format!(
+                "--cache {}: so few lines of its buffers are used, at these offsets, that the caches keep them; use \
+                 larger sizes, offsets below 64, --offsets random or --cache cold:clflush",
                 condition.cache
             )));
         }
@@ -155,7 +163,7 @@ impl<'a> Bench<'a> {
                 let arena = Buffers::hold(held, operand.bytes(), condition.pages, status)?;
                 let before = match operand.place {
                     // The last slot ends with the arena.
-                    Place::End => arena.len() - operand.stride * operand.slots,
+                    Place::End => arena.len() - operand.span(),
                     Place::At(_) | Place::Page | Place::Line => {
                         page * carryline_machine::arena::page_bytes().min(4096)
                     }
@@ -166,9 +174,13 @@ impl<'a> Bench<'a> {
         };
         let dst_start = start(&mut buffers.dst, &layout.dst, buffers.start_page[0])?;
         let src_start = start(&mut buffers.src, &layout.src, buffers.start_page[1])?;
-        let evict = if condition.cache.method == CacheMethod::Evict {
+        let evict = if layout.evicts(condition) {
             let bytes = caches.eviction() as usize;
-            Some((Buffers::hold(&mut buffers.evict, bytes, Pages::Base, status)?.start(), bytes))
+            let base = Buffers::hold(&mut buffers.evict, bytes, Pages::Base, status)?.start();
+            // The lines of the arenas were just filled, or used by the last bench.
+            // SAFETY: mapped, that long, and used by nothing else.
+            unsafe { prepare::evict(base, bytes) };
+            (condition.cache.method == CacheMethod::Evict).then_some((base, bytes))
         } else {
             None
         };
@@ -211,6 +223,7 @@ impl<'a> Bench<'a> {
         };
         let members: Vec<Member> = std::iter::once(null).chain(members.iter().map(member)).collect();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        layout.reseed(rng.next_u64());
         let sizes = SizeSource::new(&condition.sizes);
         if layout.period.is_some() {
             draw_calls(&layout, condition, &sizes, &mut rng, &mut calls);
@@ -338,7 +351,7 @@ impl<'a> Bench<'a> {
             if self.layout.period.is_none() {
                 draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
             }
-            self.seen.note(calls, &self.layout);
+            self.seen.note(calls, &self.layout, self.batches);
         }
         for at in 0..self.order.len() {
             let member = self.order[at];

@@ -2,6 +2,7 @@
 
 use super::loops::Call;
 use super::workload::Operand;
+use carryline_conditions::cache::EVICTING_PASSES;
 
 /// The bytes of a cache line.
 pub(crate) const LINE: usize = 64;
@@ -19,6 +20,17 @@ pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
                 base.add(at).write_volatile(byte);
             }
         }
+    }
+}
+
+/// Reads every line of an evicting buffer, as often as its size requires.
+///
+/// # Safety
+/// `base` must be valid for reads of `len` bytes that nothing else is using.
+pub unsafe fn evict(base: *mut u8, len: usize) {
+    for _ in 0..EVICTING_PASSES {
+        // SAFETY: the same contract; nothing is written.
+        unsafe { touch(base, len, false) };
     }
 }
 

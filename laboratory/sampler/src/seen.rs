@@ -3,7 +3,7 @@
 use super::Bench;
 use super::loops::Call;
 use super::streamer::Streamer;
-use super::workload::{Layout, Operand};
+use super::workload::{Layout, Operand, PAGE};
 use carryline_results::Observed;
 
 /// Facts about the calls drawn so far.
@@ -39,10 +39,12 @@ impl Seen {
         }
     }
 
-    pub(super) fn note(&mut self, calls: &[Call], layout: &Layout) {
+    /// Notes the calls of a round whose first batch has number `batch`.
+    pub(super) fn note(&mut self, calls: &[Call], layout: &Layout, batch: usize) {
+        let shifts = layout.shifts(batch).map(|shift| shift % PAGE);
         let (writes, reads) = (layout.dst.is_some(), layout.src.is_some());
         for call in calls {
-            self.near += u64::from(writes && reads && is_near(call));
+            self.near += u64::from(writes && reads && is_near(&layout.moved(call, shifts)));
             for (operand, offset) in [(&layout.dst, call.dst), (&layout.src, call.src)] {
                 if let Some(operand) = operand.as_ref().filter(|operand| operand.hot_percent.is_some()) {
                     self.mixed[0] += 1;
@@ -109,8 +111,8 @@ impl Bench<'_> {
 /// Whether the two buffers of a call are 1 to 63 bytes apart modulo a page. Operands start at a page
 /// boundary.
 fn is_near(call: &Call) -> bool {
-    let apart = call.dst.wrapping_sub(call.src) % 4096;
-    (1..64).contains(&apart) || apart > 4096 - 64
+    let apart = call.dst.wrapping_sub(call.src) as usize % PAGE;
+    (1..64).contains(&apart) || apart > PAGE - 64
 }
 
 fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {

@@ -3,11 +3,17 @@
 //!
 //! An operand has `slots`, each wide enough for the largest call. A hot operand has one. A cold one has
 //! enough that no line is used twice in a batch; with the arena method, the slots fill a region too large to
-//! cache, and each batch takes the next window of it. Within a slot, a cold buffer starts at a random line,
-//! so that calls do not all compete for the same cache sets. A mixed operand has a hot slot, followed by
-//! those of an arena.
+//! cache, each batch takes the next window of it, and each pass through the windows other lines of the slots.
+//! Within a slot, a cold buffer starts at a random line, so that calls do not all compete for the same cache
+//! sets. A mixed operand has a hot slot, followed by those of an arena.
 
+mod operand;
+
+pub(crate) use self::operand::{Operand, Place};
+
+use self::operand::Turns;
 use super::loops::Call;
+use super::prepare::LINE;
 use super::{LEAST_LIST, limits};
 use carryline_conditions::cache::EVICTING_PASSES;
 use carryline_conditions::sizes::SizeSource;
@@ -17,100 +23,9 @@ use carryline_statistics::below;
 use carryline_variants::Family;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The layout of one operand in its arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Operand {
-    /// The distance between slots in bytes; a multiple of the page size.
-    pub stride: usize,
-    /// The number of slots.
-    pub slots: usize,
-    /// The number of slots that one batch with twice the calls may use.
-    pub window: usize,
-    /// Whether its lines are made cold.
-    pub cold: bool,
-    /// The probability, in percent, that a call gets the first, hot slot; the other slots are the arena's.
-    pub hot_percent: Option<u8>,
-    /// Whether successive batches use windows far from each other.
-    pub scattered: bool,
-    /// The start of a buffer within its slot.
-    pub place: Place,
-}
-
-/// About 0.38 of `count`, without a common divisor: repeated steps visit every number below `count` before
-/// repeating one.
-fn far_step(count: usize) -> usize {
-    let share_a_divisor = |a: usize, b: usize| {
-        let (mut a, mut b) = (a, b);
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        a > 1
-    };
-    (count * 3 / 8 + 1..).find(|step| !share_a_divisor(*step, count)).unwrap_or(1)
-}
-
-/// The start of a buffer within its slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// This many bytes after a line or page boundary.
-    At(u16),
-    /// Anywhere in the slot's first page.
-    Page,
-    /// In the slot's first line if hot; in any line of its first page if cold.
-    Line,
-    /// Ends with the slot. An empty buffer starts at the slot's last byte.
-    End,
-}
-
-impl Operand {
-    /// The bytes of the arena, including room for a random start page.
-    pub fn bytes(&self) -> usize {
-        self.stride * (self.slots + usize::from(self.hot_percent.is_some())) + START_PAGES * PAGE
-    }
-
-    /// The start of a call of `len` bytes in a slot, if it is not random.
-    pub fn fixed_offset(&self, len: u64) -> Option<u32> {
-        match self.place {
-            Place::At(offset) => Some(u32::from(offset)),
-            Place::End => Some((self.stride - (len as usize).clamp(1, self.stride)) as u32),
-            Place::Page | Place::Line => None,
-        }
-    }
-
-    /// The bytes that calls of up to `largest` bytes touch in all its slots. For a hot slot with offsets from
-    /// the whole page, this is a page more than the call.
-    pub fn footprint(&self, largest: u64) -> u64 {
-        let drawn = match self.place {
-            Place::Page if !self.cold => PAGE as u64,
-            _ => 0,
-        };
-        (largest + drawn) * self.slots as u64
-    }
-
-    /// The number of windows.
-    pub fn windows(&self) -> usize {
-        (self.slots / self.window).max(1)
-    }
-
-    /// The distance from the calls of the first batch to those of batch number `batch`, which use the next
-    /// window. If calls are to be isolated, the window is far from the last, so that a prefetcher does not
-    /// anticipate it.
-    pub fn shift(&self, batch: usize) -> usize {
-        let windows = self.windows();
-        let window =
-            if self.scattered { batch % windows * far_step(windows) % windows } else { batch % windows };
-        window * self.window * self.stride
-    }
-
-    /// Whether a call at this offset uses the hot slot of a mixed operand.
-    pub fn is_hot_slot(&self, offset: u32) -> bool {
-        self.hot_percent.is_some() && (offset as usize) < self.stride
-    }
-}
-
 /// The number of pages by which an operand's start varies between processes.
 pub(crate) const START_PAGES: usize = 16;
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 /// The maximum number of calls in a batch from a list: 11 KiB of arguments, and 22 for a double batch, so
 /// that they fit into L1 with the data; enough for a batch of the shortest calls to last a microsecond.
 pub(crate) const LIST_CALLS: usize = 704;
@@ -124,6 +39,8 @@ pub(crate) struct Layout {
     pub src: Option<Operand>,
     /// The size of the largest call.
     pub largest: u64,
+    /// The mean size, rounded up.
+    pub mean: usize,
     /// The maximum number of calls in a batch (double batches have twice as many).
     pub most_calls: usize,
     /// Whether every batch has [`Layout::most_calls`], however much time there is: for cold batches, in which
@@ -206,12 +123,19 @@ impl Layout {
             };
             let hot_percent = condition.cache.mixed();
             let window = window.min(slots);
-            Operand { stride, slots, window, cold, hot_percent, scattered: single, place: place(pick) }
+            let turns = match condition.cache.method {
+                CacheMethod::Arena | CacheMethod::Mixed { .. } if cold => {
+                    turns(condition, side, pick, stride, mean.ceil() as usize)
+                }
+                _ => Turns::ONE,
+            };
+            Operand { stride, slots, window, cold, hot_percent, scattered: single, place: place(pick), turns }
         };
         Layout {
             dst: family.writes().then(|| operand(Operands::Destination, |dst, _| dst)),
             src: family.reads().then(|| operand(Operands::Source, |_, src| src)),
             largest,
+            mean: mean.ceil() as usize,
             most_calls,
             stated: any_cold,
             doubles,
@@ -225,10 +149,77 @@ impl Layout {
         }
     }
 
+    /// Whether a buffer is needed that evicts the caches: before every batch, or before the first one in an arena,
+    /// whose lines were just filled or used by another cell.
+    pub fn evicts(&self, condition: &Condition) -> bool {
+        condition.cache.method == CacheMethod::Evict || self.arenas(condition).next().is_some()
+    }
+
+    /// Adds to the seeds of the lines where buffers begin, which are part of a replicate's layout.
+    pub fn reseed(&mut self, by: u64) {
+        for operand in self.dst.iter_mut().chain(&mut self.src) {
+            operand.turns.lines = operand.turns.lines.map(|seed| seed.wrapping_add(by));
+        }
+    }
+
+    /// The distances by which batch number `batch` moves the calls: of the destination and of the source.
+    pub fn shifts(&self, batch: usize) -> [usize; 2] {
+        [self.dst, self.src].map(|operand| operand.map_or(0, |operand| operand.shift(batch)))
+    }
+
+    /// A call moved by these distances; one on the hot slot of a mixed operand stays there.
+    pub fn moved(&self, call: &Call, shifts: [usize; 2]) -> Call {
+        let moved = |operand: &Option<Operand>, offset: u32, shift: usize| match operand {
+            Some(operand) if !operand.is_hot_slot(offset) => offset + shift as u32,
+            _ => offset,
+        };
+        let [dst, src] = shifts;
+        Call { len: call.len, dst: moved(&self.dst, call.dst, dst), src: moved(&self.src, call.src, src) }
+    }
+
+    /// The operands in an arena.
+    pub fn arenas(&self, condition: &Condition) -> impl Iterator<Item = &Operand> {
+        let is_arena = matches!(condition.cache.method, CacheMethod::Arena | CacheMethod::Mixed { .. });
+        self.dst.iter().chain(&self.src).filter(move |operand| is_arena && operand.cold)
+    }
+
     /// The bytes that the calls touch if the operands are hot.
     pub fn hot_bytes(&self) -> u64 {
         self.dst.iter().chain(&self.src).map(|operand| operand.footprint(self.largest)).sum()
     }
+}
+
+/// How the buffers of an arena move within their slots. They move by lines, if their offsets allow it, otherwise by
+/// pages.
+fn turns(
+    condition: &Condition,
+    side: Operands,
+    pick: fn(u16, u16) -> u16,
+    stride: usize,
+    mean: usize,
+) -> Turns {
+    let by_lines = || {
+        // Both buffers move alike if one is drawn beside the other.
+        let seed = match (condition.offsets, side) {
+            (Offsets::Alias, _) => 0,
+            (_, Operands::Destination) => 1 << 32,
+            _ => 2 << 32,
+        };
+        ((mean + LINE - 1).next_multiple_of(LINE), Some(seed))
+    };
+    let by_pages = (mean.max(1).next_multiple_of(PAGE), None);
+    let (step, lines) = match condition.offsets {
+        Offsets::Fixed { dst, src } => match usize::from(pick(dst, src)) {
+            ..LINE => by_lines(),
+            _ => by_pages,
+        },
+        Offsets::Random | Offsets::RandomInLine => by_lines(),
+        Offsets::Alias if condition.cache.operands == Operands::Both && condition.cache.mixed().is_none() => {
+            by_lines()
+        }
+        Offsets::Alias | Offsets::End => by_pages,
+    };
+    Turns { places: (stride / step.max(1)).max(1), step, lines }
 }
 
 /// The bytes of a worker's buffers after measuring all of these cells and the limits of their levels: it
@@ -245,7 +236,7 @@ pub fn memory_bytes<'c>(
         let limit = limits::largest_buffer(caches, &[level_of(family, condition, caches)]);
         dst = bytes(&layout.dst).max(limit).max(dst);
         src = bytes(&layout.src).max(src);
-        if condition.cache.method == CacheMethod::Evict {
+        if layout.evicts(condition) {
             evict = caches.eviction();
         }
         if let Then::Victim(bytes) = condition.then {
@@ -306,10 +297,10 @@ pub(crate) fn draw_calls(
         call.len =
             if segments > 0 { u64::from(condition.segments[index % segments]) } else { sizes.draw(rng) };
         if let Some(operand) = &layout.dst {
-            call.dst = offset(operand, index, call.len, rng);
+            call.dst = operand.offset(index, call.len, rng);
         }
         if let Some(operand) = &layout.src {
-            call.src = offset(operand, index, call.len, rng);
+            call.src = operand.offset(index, call.len, rng);
         }
         if let (Offsets::Alias, Some(operand)) = (condition.offsets, &layout.dst) {
             let slot = call.dst - call.dst % operand.stride as u32;
@@ -319,26 +310,6 @@ pub(crate) fn draw_calls(
     for (call, first) in repeated.iter_mut().zip(calls.iter().cycle()) {
         *call = *first;
     }
-}
-
-fn offset(operand: &Operand, index: usize, len: u64, rng: &mut Xoshiro256PlusPlus) -> u32 {
-    let hot = match operand.hot_percent {
-        Some(percent) => below(rng, 100) < usize::from(percent),
-        None => !operand.cold,
-    };
-    let slot = match operand.hot_percent {
-        Some(_) if hot => 0,
-        Some(_) => 1 + index % operand.window,
-        None => index % operand.window,
-    };
-    let inside = match (operand.place, operand.fixed_offset(len)) {
-        // A fixed offset of a line or more is relative to a page; a smaller one is relative to a line.
-        (Place::At(offset), _) if !hot && offset < 64 => below(rng, PAGE / 64) * 64 + usize::from(offset),
-        (Place::Line, _) if hot => below(rng, 64),
-        (Place::Page | Place::Line, _) => below(rng, PAGE),
-        (Place::At(_) | Place::End, fixed) => fixed.unwrap_or(0) as usize,
-    };
-    (slot * operand.stride + inside) as u32
 }
 
 /// An offset in a page that is 1 to 63 bytes above or below another, modulo the page.

@@ -47,6 +47,8 @@ same rounds, in random order, in several processes with different memory layouts
 - **Offsets**: `random` draws each buffer's from the whole page; `alias` places the destination 1 to 63 bytes above or
   below the source modulo 4096; `random-line` is what `random` was until 2026-11: 0 to 63 in buffers that begin on a
   page boundary, so that almost every pair is an alias.
+- **Cold**: `cold:arena` uses all lines of a buffer in turn; `cold:arena-reused` is what it was until 2026-11: short
+  calls found a part of their lines in the last cache level.
 
 Not measured here, because `carryline measure` has no cell for it: inlined calls of constant size. Tests of the machine
 code cover those.

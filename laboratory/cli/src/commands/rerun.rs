@@ -35,6 +35,15 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             common,
         );
     }
+    if has_reused_arenas(&header.plan) {
+        output::note(
+            &format!(
+                "run {id} was measured when 'cold:arena' and 'mixed' used a part of their lines over and over, which \
+                 the last cache level may have kept (now all lines in turn); the runs are not comparable there"
+            ),
+            common,
+        );
+    }
     if has_once_evicted_caches(&header.plan) {
         output::note(
             &format!(
@@ -95,10 +104,17 @@ fn has_old_random_offsets(plan: &Value) -> bool {
 
 /// True for a plan stored when `cold:evict` read its buffer only once.
 fn has_once_evicted_caches(plan: &Value) -> bool {
-    conditions(plan).any(|condition| {
-        serde_json::from_value::<CacheMethod>(condition["cache"]["method"].clone())
-            .is_ok_and(|method| method == CacheMethod::EvictOnce)
-    })
+    cache_methods(plan).any(|method| method == CacheMethod::EvictOnce)
+}
+
+/// True for a plan stored when the buffers of an arena used the same lines over and over.
+fn has_reused_arenas(plan: &Value) -> bool {
+    cache_methods(plan)
+        .any(|method| matches!(method, CacheMethod::ArenaReused | CacheMethod::MixedReused { .. }))
+}
+
+fn cache_methods(plan: &Value) -> impl Iterator<Item = CacheMethod> {
+    conditions(plan).filter_map(|condition| serde_json::from_value(condition["cache"]["method"].clone()).ok())
 }
 
 /// True for a plan stored when predictors had too little time to learn sizes with a period.
@@ -158,6 +174,20 @@ mod tests {
             assert!(!has_once_evicted_caches(&plan(other)), "{other}");
         }
         assert!(!has_once_evicted_caches(&Value::Null));
+    }
+
+    #[test]
+    fn plans_from_when_arenas_used_the_same_lines_are_known() {
+        let plan = |method: Value| json!({ "situations": [{"condition": {"cache": {"method": method}}}] });
+        for old in [json!("arena"), json!({"mixed": {"hot_percent": 50}})] {
+            assert!(has_reused_arenas(&plan(old.clone())), "{old}");
+        }
+        for other in
+            [json!("arena_in_turn"), json!({"mixed_in_turn": {"hot_percent": 50}}), json!("evict"), json!(7)]
+        {
+            assert!(!has_reused_arenas(&plan(other.clone())), "{other}");
+        }
+        assert!(!has_reused_arenas(&Value::Null));
     }
 
     #[test]

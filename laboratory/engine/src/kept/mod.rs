@@ -302,7 +302,7 @@ fn with_current_names(mut result: RunResult) -> RunResult {
 }
 
 /// The name of a stored situation in today's words: `random` offsets were what is now `random-line`,
-/// `cold:evict` was `cold:evict-once`, and sizes with a period ran too few times for predictors to learn them.
+/// `cold:evict` was `cold:evict-once`, `cold:arena` and `mixed` used the same lines over and over, and sizes with a period ran too few times for predictors to learn them.
 /// The label of its sizes changes with it.
 fn current_name(name: &str, condition: &mut Condition) -> String {
     let mut name = name.to_owned();
@@ -311,6 +311,13 @@ fn current_name(name: &str, condition: &mut Condition) -> String {
     }
     if condition.cache.method == CacheMethod::EvictOnce {
         name = name.replace("cold:evict:", "cold:evict-once:").replace("cold:evict ", "cold:evict-once ");
+    }
+    if condition.cache.method == CacheMethod::ArenaReused {
+        name = name.replace("cold:arena:", "cold:arena-reused:").replace("cold:arena ", "cold:arena-reused ");
+    }
+    if let CacheMethod::MixedReused { hot_percent } = condition.cache.method {
+        let mixed = format!("mixed:{hot_percent}");
+        name = name.replace(&format!("{mixed} "), &format!("{mixed}-reused "));
     }
     let sizes = &mut condition.sizes;
     if sizes.period.is_some() && !sizes.learned {
@@ -384,12 +391,18 @@ mod tests {
         for (word, now) in [
             ("cold:evict", "cold:evict-once"),
             ("cold:evict:src:single", "cold:evict-once:src:single"),
-            ("cold:arena", "cold:arena"),
+            ("cold:arena", "cold:arena-reused"),
+            ("cold:arena:src", "cold:arena-reused:src"),
+            ("mixed:50", "mixed:50-reused"),
+            ("cold:clflush", "cold:clflush"),
         ] {
             let mut cache: Cache = word.parse().expect("a cache state");
-            if cache.method == CacheMethod::Evict {
-                cache.method = CacheMethod::EvictOnce;
-            }
+            cache.method = match cache.method {
+                CacheMethod::Evict => CacheMethod::EvictOnce,
+                CacheMethod::Arena => CacheMethod::ArenaReused,
+                CacheMethod::Mixed { hot_percent } => CacheMethod::MixedReused { hot_percent },
+                method => method,
+            };
             let mut old = Condition { cache, ..Condition::plain(40) };
             let name = |word: &str| format!("copy 40 offset 0 {word} independent");
             assert_eq!(current_name(&name(word), &mut old), name(now));

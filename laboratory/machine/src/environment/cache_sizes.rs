@@ -69,6 +69,12 @@ impl CacheSizes {
         (2 * self.l3.max(self.l2)).max(8 << 20)
     }
 
+    /// A line may still be cached if less than this many bytes of lines were used since: three halves of the last level.
+    #[must_use]
+    pub fn recent(&self) -> u64 {
+        self.l3.max(self.l2) / 2 * 3
+    }
+
     /// The nearest level that holds `bytes`, with one eighth left for the stack and the lists: 32 KiB does
     /// not fit into 32 KiB.
     #[must_use]

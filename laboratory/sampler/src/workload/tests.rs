@@ -1,3 +1,4 @@
+use super::operand::far_step;
 use super::*;
 use carryline_conditions::Cache;
 use carryline_machine::arena::Pages;
@@ -12,6 +13,11 @@ fn condition(size: u64, cache: &str, offsets: &str) -> Condition {
         pages: Pages::Base,
         ..Condition::plain(size)
     }
+}
+
+/// The number of batches after which the lines repeat.
+fn batches_of(operand: &Operand) -> usize {
+    operand.windows() * operand.turns.places
 }
 
 #[test]
@@ -42,7 +48,10 @@ fn calls_stay_inside_their_arena_and_cold_ones_share_no_line() {
                         let Some(operand) = operand else { continue };
                         let hot_slot = usize::from(operand.hot_percent.is_some());
                         let end = operand.stride * (operand.window + hot_slot);
-                        assert!(end + operand.shift(operand.windows() - 1) <= operand.bytes());
+                        // A number of batches that shares no divisor with most numbers of windows.
+                        let sample = (0..batches_of(operand)).step_by(batches_of(operand) / 199 + 1);
+                        let farthest = sample.map(|batch| operand.shift(batch)).max();
+                        assert!(farthest.is_some_and(|shift| end + shift <= operand.span()));
                         let mut lines: Vec<(u64, u64)> = Vec::new();
                         for call in &calls {
                             let start = u64::from(pick(call));
@@ -70,6 +79,84 @@ fn drawn(family: Family, condition: &Condition, count: usize) -> Vec<Call> {
     calls
 }
 
+/// The calls of as many batches as the arena's lines allow before they repeat, drawn anew for each.
+fn moved(family: Family, condition: &Condition, caches: &CacheSizes) -> (Layout, Vec<Vec<Call>>) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(17);
+    let mut layout = Layout::new(family, condition, caches);
+    layout.reseed(5);
+    let sizes = SizeSource::new(&condition.sizes);
+    let batches = layout.arenas(condition).map(batches_of).max().expect("an arena");
+    let batch = |number: usize| {
+        let mut calls = vec![Call::default(); layout.most_calls * if layout.doubles { 2 } else { 1 }];
+        draw_calls(&layout, condition, &sizes, &mut rng, &mut calls);
+        calls.iter().map(|call| layout.moved(call, layout.shifts(number))).collect()
+    };
+    let calls = (0..batches).map(batch).collect();
+    (layout, calls)
+}
+
+#[test]
+fn an_arena_repeats_a_line_only_when_the_caches_have_forgotten_it() {
+    let caches = CacheSizes { l3: 16 << 20, ..CACHES };
+    for (size, cache, offsets) in [
+        (40, "cold:arena", "random"),
+        (576, "cold:arena", "random"),
+        (1500, "cold:arena", "random"),
+        (1500, "cold:arena", "7"),
+        (1500, "cold:arena", "random-line"),
+        (4096, "cold:arena", "random"),
+        (4096, "cold:arena", "end"),
+        (4096, "cold:arena", "64"),
+        (65_536, "cold:arena", "0"),
+        (1500, "cold:arena", "alias"),
+        (1500, "cold:arena:single", "random"),
+    ] {
+        let condition = condition(size, cache, offsets);
+        let (layout, batches) = moved(Family::Copy, &condition, &caches);
+        let mut last_use = vec![0_u64; layout.src.map_or(0, |src| src.span() / 64)];
+        let (mut lines, mut early) = (0, 0);
+        // Two cycles, since the second one repeats the first one's lines.
+        for call in batches.iter().chain(&batches).flatten() {
+            for line in call.src / 64..=(call.src + call.len as u32 - 1) / 64 {
+                lines += 1;
+                let before = std::mem::replace(&mut last_use[line as usize], lines);
+                early += u64::from(before > 0 && (lines - before) * 64 < caches.recent());
+            }
+        }
+        // A buffer that begins in the middle of a line shares it with the next place.
+        assert!(early * 20 <= lines, "{size} {cache} {offsets}: {early} of {lines} lines");
+    }
+}
+
+#[test]
+fn buffers_beside_each_other_move_alike() {
+    let (_, batches) = moved(Family::Copy, &condition(1500, "cold:arena", "alias"), &CACHES);
+    for call in batches.iter().flatten() {
+        assert!((1..=63).contains(&distance(call)) || distance(call) > 4096 - 64, "{}", distance(call));
+    }
+}
+
+#[test]
+fn fixed_places_in_a_page_stay_there() {
+    for (offsets, place) in [("100", 100), ("end", 4096 - 3000)] {
+        let (layout, batches) = moved(Family::Zero, &condition(3000, "cold:arena", offsets), &CACHES);
+        assert!(layout.dst.is_some_and(|dst| dst.turns.places > 1));
+        assert!(batches.iter().flatten().all(|call| call.dst % 4096 == place), "{offsets}");
+    }
+}
+
+#[test]
+fn short_buffers_at_a_fixed_place_of_a_page_use_too_few_lines() {
+    for (size, offsets, few) in
+        [(64, "end", true), (1000, "100", true), (4096, "end", false), (64, "random", false)]
+    {
+        let condition = condition(size, "cold:arena", offsets);
+        let layout = Layout::new(Family::Zero, &condition, &CACHES);
+        let between = layout.arenas(&condition).map(|operand| operand.bytes_between_uses(layout.mean)).min();
+        assert_eq!(between.map(|bytes| bytes as u64 <= CACHES.recent()), Some(few), "{size} {offsets}");
+    }
+}
+
 /// The distance of the destination above the source, modulo a page.
 fn distance(call: &Call) -> u32 {
     (call.dst + 4096 - call.src % 4096) % 4096
@@ -78,7 +165,13 @@ fn distance(call: &Call) -> u32 {
 #[test]
 fn random_offsets_are_uniform_in_the_page_and_independent() {
     for cache in ["hot", "cold:clflush", "cold:arena", "cold:clflush:src", "cold:evict:dst"] {
-        let calls = drawn(Family::Copy, &condition(1500, cache, "random"), 1 << 17);
+        let condition = condition(1500, cache, "random");
+        let calls: Vec<Call> = if cache == "cold:arena" {
+            let calls: Vec<Call> = moved(Family::Copy, &condition, &CACHES).1.into_iter().flatten().collect();
+            calls.into_iter().take(1 << 17).collect()
+        } else {
+            drawn(Family::Copy, &condition, 1 << 17)
+        };
         for pick in [|c: &Call| c.dst % 4096, |c: &Call| c.src % 4096, distance] {
             let mut seen = [0_u32; 4096];
             calls.iter().for_each(|call| seen[pick(call) as usize] += 1);
@@ -182,7 +275,10 @@ fn periods_repeat_their_arguments_if_possible() {
 fn arenas_exceed_the_caches_and_have_several_windows() {
     let layout = Layout::new(Family::Checksum, &condition(1500, "cold:arena", "0"), &CACHES);
     let src = layout.src.expect("a checksum reads");
-    assert!(src.windows() >= 2 && src.shift(src.windows()) == 0 && src.shift(1) > 0);
+    assert!(
+        src.windows() >= 2 && src.turns.places >= 5 && batches_of(&src) == src.windows() * src.turns.places
+    );
+    assert!(src.shift(batches_of(&src)) == src.shift(0) && src.shift(src.windows()) != src.shift(0));
     assert!((src.stride * src.slots) as u64 >= CACHES.too_large() / 2);
 }
 

@@ -69,9 +69,10 @@ pub(super) const WORDS: &[Word] = &[
     word(
         "cold:arena",
         &["arena"],
-        "Each call gets fresh lines of a buffer too large to cache, last touched one full pass ago. Lines and \
-         translations are both cold. The calls of a batch use them in random order, so that prefetchers help only \
-         within a buffer.",
+        "Each call gets fresh lines of a buffer too large to cache; all its lines are used in turn, so that each was \
+         last used as many bytes ago. (Until November 2026 only the pages were used in turn, and short buffers found \
+         a part of their lines in the last level; runs from then say cold:arena-reused.) Lines and translations are \
+         both cold. The calls of a batch use them in random order, so that prefetchers help only within a buffer.",
     ),
     word(
         "non-temporal",
