@@ -1,11 +1,12 @@
 //! Combinations of options that cannot be measured, with the reason.
 
 use carryline_conditions::{Beside, Condition, Offsets, Operands, Then};
+use carryline_machine::environment::CacheSizes;
 use carryline_machine::process::allowed_cpus;
 use carryline_variants::Family;
 
-/// Why a family cannot be measured under a condition.
-pub fn impossible(family: Family, condition: &Condition) -> Option<String> {
+/// Why a family cannot be measured under a condition, with caches of these sizes.
+pub fn impossible(family: Family, condition: &Condition, caches: &CacheSizes) -> Option<String> {
     let sums = matches!(family, Family::Checksum | Family::CopyChecksum);
     if !condition.segments.is_empty() && !sums {
         return Some(format!(
@@ -42,6 +43,13 @@ pub fn impossible(family: Family, condition: &Condition) -> Option<String> {
         return Some(format!(
             "--beside {}: needs a second CPU, but this process may use only one; remove the option",
             condition.beside
+        ));
+    }
+    if carryline_sampler::uses_few_lines(family, condition, caches) {
+        return Some(format!(
+            "--cache {} --offsets {}: buffers this short use so few lines that the caches keep them; use larger \
+             sizes, offsets below 64, --offsets random or --cache cold:clflush",
+            condition.cache, condition.offsets
         ));
     }
     None

@@ -24,7 +24,7 @@ use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
 pub use prepare::{flush, touch, zero_words};
-pub use workload::{least_bytes, level_of, memory_bytes};
+pub use workload::{least_bytes, level_of, memory_bytes, uses_few_lines};
 
 use batch::WARM_CALLS;
 use carryline_conditions::sizes::SizeSource;
@@ -147,14 +147,6 @@ impl<'a> Bench<'a> {
         if layout.dst.iter().chain(&layout.src).any(reach) {
             return Err(BenchError::Unsupported(format!(
                 "--cache {}: its buffers would take more than 4 GiB; use smaller sizes",
-                condition.cache
-            )));
-        }
-        let is_recent = |operand: &Operand| operand.bytes_between_uses(layout.mean) as u64 <= caches.recent();
-        if layout.arenas(condition).any(is_recent) {
-            return Err(BenchError::Unsupported(format!(
-                "--cache {}: so few lines of its buffers are used, at these offsets, that the caches keep them; use \
-                 larger sizes, offsets below 64, --offsets random or --cache cold:clflush",
                 condition.cache
             )));
         }

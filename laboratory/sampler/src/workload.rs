@@ -40,7 +40,7 @@ pub(crate) struct Layout {
     /// The size of the largest call.
     pub largest: u64,
     /// The mean size, rounded up.
-    pub mean: usize,
+    mean: usize,
     /// The maximum number of calls in a batch (double batches have twice as many).
     pub most_calls: usize,
     /// Whether every batch has [`Layout::most_calls`], however much time there is: for cold batches, in which
@@ -270,6 +270,16 @@ pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -
     };
     let batches = if layout.doubles { DOUBLED } else { BATCHES };
     layout.largest.saturating_mul(calls * batches + RECHECK) + evicted * BATCHES
+}
+
+/// Whether the buffers of an arena use so few lines that the caches keep them: those that are short and stay at one
+/// place of a page.
+#[must_use]
+pub fn uses_few_lines(family: Family, condition: &Condition, caches: &CacheSizes) -> bool {
+    let layout = Layout::new(family, condition, caches);
+    let mean = layout.mean.max(1).next_multiple_of(LINE);
+    let used = |operand: &Operand| operand.slots * operand.turns.places * mean;
+    layout.arenas(condition).any(|operand| used(operand) as u64 <= caches.recent())
 }
 
 /// The cache level that a cell's operands come from: the nearest that holds them when hot, [`Level::Memory`]

@@ -63,7 +63,7 @@ pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     let mut refused: Vec<String> = Vec::new();
     for family in &prepared.selection.families {
         for condition in &conditions {
-            match impossible(*family, condition) {
+            match impossible(*family, condition, &here.caches) {
                 Some(reason) if refused.contains(&reason) => {}
                 Some(reason) => refused.push(reason),
                 None => situations.push(standard::situation(*family, condition.clone(), 1.0, &subjects)),

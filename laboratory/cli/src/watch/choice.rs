@@ -4,6 +4,7 @@ use carryline_conditions::sizes::{SizeError, Sizes};
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets};
 use carryline_engine::impossible::impossible;
 use carryline_engine::standard;
+use carryline_machine::environment::CacheSizes;
 use carryline_results::gather::Situation;
 use carryline_variants::Family;
 
@@ -89,6 +90,7 @@ impl Choice {
     pub fn situations(
         &self,
         subjects: &dyn Fn(Family) -> (Vec<String>, Option<usize>),
+        caches: &CacheSizes,
     ) -> (Vec<Situation>, Vec<String>) {
         let family = *self.family.get();
         let (mut made, mut refused) = (Vec::new(), Vec::new());
@@ -101,7 +103,7 @@ impl Choice {
                     dependence: *dependence,
                     ..Condition::plain(0)
                 };
-                match impossible(family, &condition) {
+                match impossible(family, &condition, caches) {
                     Some(reason) => refused.push(reason),
                     None => made.push(standard::situation(family, condition, 1.0, subjects)),
                 }
@@ -140,6 +142,8 @@ impl Choice {
 pub mod tests {
     use super::*;
 
+    pub const CACHES: CacheSizes = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+
     /// The usual choice, beginning with checksums.
     pub fn usual() -> Choice {
         Choice {
@@ -151,7 +155,7 @@ pub mod tests {
     }
 
     fn names(choice: &Choice) -> Vec<String> {
-        let (made, refused) = choice.situations(&|_| (vec!["a".to_owned()], None));
+        let (made, refused) = choice.situations(&|_| (vec!["a".to_owned()], None), &CACHES);
         assert!(refused.is_empty(), "{refused:?}");
         made.into_iter().map(|situation| situation.name).collect()
     }
@@ -190,7 +194,7 @@ pub mod tests {
     fn a_family_with_one_buffer_has_no_alias() {
         let mut choice = usual();
         choice.offsets.step(-1);
-        let (made, refused) = choice.situations(&|_| (vec!["a".to_owned()], None));
+        let (made, refused) = choice.situations(&|_| (vec!["a".to_owned()], None), &CACHES);
         assert_eq!((made.len(), refused.len()), (3, 1), "{refused:?}");
     }
 

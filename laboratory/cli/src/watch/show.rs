@@ -85,7 +85,8 @@ impl Running<'_> {
 impl Watching<'_> {
     /// The columns of a choice, or the reason why there are none.
     pub fn situations(&self, choice: &Choice) -> Result<Vec<Situation>, String> {
-        let (situations, refused) = choice.situations(&|family| self.prepared.selection.subjects(family));
+        let subjects = |family| self.prepared.selection.subjects(family);
+        let (situations, refused) = choice.situations(&subjects, &self.here.caches);
         let situations: Vec<Situation> =
             situations.into_iter().filter(|situation| !situation.subjects.is_empty()).collect();
         if situations.is_empty() {

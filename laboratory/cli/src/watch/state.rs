@@ -251,7 +251,7 @@ impl State {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::choice::tests::usual;
+    use super::super::choice::tests::{CACHES, usual};
     use super::*;
 
     /// Three subjects; the first is the baseline and has a twin.
@@ -262,7 +262,7 @@ pub mod tests {
     /// A screen some seconds after its start, with constructed figures.
     pub fn state() -> State {
         let choice = usual();
-        let (situations, _) = choice.situations(&|_| subjects());
+        let (situations, _) = choice.situations(&|_| subjects(), &CACHES);
         let mut state = State {
             choice,
             live: Live::new(situations),

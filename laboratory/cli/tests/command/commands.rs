@@ -156,6 +156,27 @@ fn an_alias_is_left_out_with_a_message_where_there_is_one_buffer() {
 }
 
 #[test]
+fn short_buffers_at_the_end_of_a_page_are_not_cold_in_an_arena() {
+    let place = Place::new();
+    let arguments = short(&[
+        "measure",
+        "--family",
+        "zero",
+        "--variants",
+        "zero/libc_memset",
+        "--sizes",
+        "64",
+        "--cache",
+        "cold:arena",
+        "--offsets",
+        "end",
+        "--no-save",
+    ]);
+    let (_, err) = place.expect(&arguments, 2);
+    assert!(err.contains("so few lines that the caches keep them") && err.contains("cold:clflush"), "{err}");
+}
+
+#[test]
 fn cold_mixed_and_accompanied_cells_report_what_ran() {
     let place = Place::new();
     let measure = |more: &[&str]| {

@@ -101,19 +101,14 @@ impl Operand {
         }
     }
 
-    /// The bytes that calls of up to `largest` bytes touch in all its slots. For a hot slot with offsets from
+    /// The bytes that calls of up to `largest` bytes touch in all places of its slots. For a hot slot with offsets from
     /// the whole page, this is a page more than the call.
     pub fn footprint(&self, largest: u64) -> u64 {
         let drawn = match self.place {
             Place::Page if !self.cold => PAGE as u64,
             _ => 0,
         };
-        (largest + drawn) * self.slots as u64
-    }
-
-    /// The bytes of lines that buffers of a mean size use before they use one again.
-    pub fn bytes_between_uses(&self, mean: usize) -> usize {
-        self.slots * self.turns.places * mean.max(1).next_multiple_of(LINE)
+        (largest + drawn) * (self.slots * self.turns.places) as u64
     }
 
     /// The number of windows.

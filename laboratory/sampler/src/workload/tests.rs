@@ -151,9 +151,7 @@ fn short_buffers_at_a_fixed_place_of_a_page_use_too_few_lines() {
         [(64, "end", true), (1000, "100", true), (4096, "end", false), (64, "random", false)]
     {
         let condition = condition(size, "cold:arena", offsets);
-        let layout = Layout::new(Family::Zero, &condition, &CACHES);
-        let between = layout.arenas(&condition).map(|operand| operand.bytes_between_uses(layout.mean)).min();
-        assert_eq!(between.map(|bytes| bytes as u64 <= CACHES.recent()), Some(few), "{size} {offsets}");
+        assert_eq!(uses_few_lines(Family::Zero, &condition, &CACHES), few, "{size} {offsets}");
     }
 }
 
