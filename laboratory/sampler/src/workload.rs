@@ -279,7 +279,9 @@ pub fn uses_few_lines(family: Family, condition: &Condition, caches: &CacheSizes
     let layout = Layout::new(family, condition, caches);
     let mean = layout.mean.max(1).next_multiple_of(LINE);
     let used = |operand: &Operand| operand.slots * operand.turns.places * mean;
-    layout.arenas(condition).any(|operand| used(operand) as u64 <= caches.recent())
+    layout
+        .arenas(condition)
+        .any(|operand| operand.turns.lines.is_none() && used(operand) as u64 <= caches.recent())
 }
 
 /// The cache level that a cell's operands come from: the nearest that holds them when hot, [`Level::Memory`]

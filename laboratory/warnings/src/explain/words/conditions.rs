@@ -60,7 +60,7 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         "cold:evict",
-        &["evict"],
+        &["evict", "cold:evict-once"],
         "A buffer of twice the last cache level is read twice between batches, so that it evicts the calls' \
          lines. (Until November 2026 it was read once, which left part of them in the last level of a Zen 5; \
          runs from then say cold:evict-once.) The caches are then full of other lines, all of them clean: a busy \
@@ -68,7 +68,7 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         "cold:arena",
-        &["arena"],
+        &["arena", "cold:arena-reused", "mixed:P-reused"],
         "Each call gets fresh lines of a buffer too large to cache; all its lines are used in turn, so that each was \
          last used as many bytes ago. (Until November 2026 only the pages were used in turn, and short buffers found \
          a part of their lines in the last level; runs from then say cold:arena-reused.) Lines and translations are \
