@@ -14,8 +14,10 @@ pub const TUNABLES_VARIABLE: &str = "GLIBC_TUNABLES";
 pub const MOVSB: &str = "glibc.cpu.x86_rep_movsb_threshold";
 /// glibc's name of the threshold for `rep stosb`.
 pub const STOSB: &str = "glibc.cpu.x86_rep_stosb_threshold";
-/// The raised value in bytes: larger than any call, and accepted by glibc.
-const RAISED: u64 = 1 << 62;
+/// A threshold above the size of any call. Not more than 32 bits: glibc 2.39 keeps its threshold for `rep movsb`
+/// in so many while it starts (`sysdeps/x86/dl-cacheinfo.h`). Of `1 << 62` it kept 0, and copied everything above
+/// 128 bytes by `rep movsb`.
+pub const NEVER: u64 = u32::MAX as u64;
 
 /// The C library's thresholds for `rep movsb` and `rep stosb`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +54,7 @@ impl RepThresholds {
                 RepThresholds {
                     movsb: Some(movsb.value),
                     stosb: Some(stosb.value),
-                    not_raised: (most < RAISED).then(too_low),
+                    not_raised: (most < NEVER).then(too_low),
                     glibc_tunables: None,
                 }
             }
@@ -83,7 +85,7 @@ impl RepThresholds {
 /// The value of `GLIBC_TUNABLES` that raises the thresholds and keeps the user's other settings.
 #[must_use]
 pub fn raising(variable: Option<&str>) -> String {
-    setting(variable, &[(MOVSB, RAISED), (STOSB, RAISED)])
+    setting(variable, &[(MOVSB, NEVER), (STOSB, NEVER)])
 }
 
 /// The value of `GLIBC_TUNABLES` that sets these tunables and keeps the user's other settings.
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn settings_of_the_user_are_kept() {
-        let ours = format!("{MOVSB}={RAISED}:{STOSB}={RAISED}");
+        let ours = format!("{MOVSB}={NEVER}:{STOSB}={NEVER}");
         assert_eq!(raising(None), ours);
         assert_eq!(raising(Some("")), ours);
         let set = format!("glibc.malloc.check=3:{MOVSB}=4096:glibc.pthread.rseq=0");

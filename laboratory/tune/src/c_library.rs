@@ -9,7 +9,7 @@ use crate::thresholds::{Knobs, search_thresholds};
 use carryline_conditions::Then;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
-use carryline_machine::c_library::{self, MOVSB, STOSB, TUNABLES_VARIABLE, Tunable};
+use carryline_machine::c_library::{self, MOVSB, NEVER, STOSB, TUNABLES_VARIABLE, Tunable};
 use carryline_variants::Family;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -21,8 +21,6 @@ const MEMSET_NON_TEMPORAL: &str = "glibc.cpu.x86_memset_non_temporal_threshold";
 /// All the tunables that are searched.
 pub const NAMES: [&str; 4] = [MOVSB, STOSB, NON_TEMPORAL, MEMSET_NON_TEMPORAL];
 
-/// A size above that of any call, which glibc accepts as a threshold.
-const NEVER: u64 = 1 << 62;
 /// The fraction of the time spent on the search.
 const FOR_SEARCH: f64 = 0.55;
 

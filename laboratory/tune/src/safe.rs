@@ -21,6 +21,9 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// The built-in profiles with these decisions. They differ in their kernels, which are not computed.
+pub const UNMEASURED: [&str; 2] = ["unmeasured-intel", "unmeasured"];
+
 /// Losses whose ratio is below this count as equal.
 const ALIKE: f64 = 1.02;
 
@@ -275,13 +278,15 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_profile_for_unmeasured_cpus_follows_from_the_evidence() {
+    fn the_built_in_profiles_for_unmeasured_cpus_follow_from_the_evidence() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles");
         let evidence = read(&folder).expect("the evidence");
         assert!(evidence.len() >= 3, "{evidence:?}");
-        let built_in = carryline::internals::tuning::built_in("unmeasured").expect("it is built in");
-        let settings = Settings::from(built_in);
-        assert_eq!(with(settings, &choose(&evidence)), settings, "run `cargo xtask profiles`");
+        for name in UNMEASURED {
+            let built_in = carryline::internals::tuning::built_in(name).expect("it is built in");
+            let settings = Settings::from(built_in);
+            assert_eq!(with(settings, &choose(&evidence)), settings, "{name}: run `cargo xtask profiles`");
+        }
         for cpu in &evidence {
             assert!(
                 carryline::internals::tuning::built_in(&cpu.name).is_some(),

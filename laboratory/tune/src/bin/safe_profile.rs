@@ -1,8 +1,8 @@
-//! Writes the built-in profile for unmeasured CPUs from the data in `docs/profiles`, and prints how much each
+//! Writes the built-in profiles for unmeasured CPUs from the data in `docs/profiles`, and prints how much each
 //! decision loses on the measured CPUs. `cargo xtask profiles` runs it.
 
 use carryline::internals::tuning::{Profile, built_in};
-use carryline_tune::safe::{choose, read, with};
+use carryline_tune::safe::{UNMEASURED, choose, read, with};
 use carryline_tune::settings::{Settings, shown};
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,11 +26,13 @@ fn run() -> Result<(), String> {
         });
         println!("{:<32} {:>8}   {loss}", choice.decision.name(), shown(choice.decision, choice.bytes));
     }
-    let before = built_in("unmeasured").ok_or("no profile is named unmeasured")?;
-    let settings = with(Settings::from(before), &choices);
-    let path = root.join("library/carryline/profiles/unmeasured.toml");
-    let text = Profile { decisions: settings.decisions, ..*before }.to_string();
-    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("wrote {}", path.canonicalize().unwrap_or(path).display());
+    for name in UNMEASURED {
+        let before = built_in(name).ok_or_else(|| format!("no profile is named {name}"))?;
+        let settings = with(Settings::from(before), &choices);
+        let path = root.join(format!("library/carryline/profiles/{name}.toml"));
+        let text = Profile { decisions: settings.decisions, ..*before }.to_string();
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        println!("wrote {}", path.canonicalize().unwrap_or(path).display());
+    }
     Ok(())
 }

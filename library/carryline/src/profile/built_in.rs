@@ -4,7 +4,8 @@
 //! in 3,200 or 52,900 ticks, depending on the distance between the buffers; that CPU reports ERMS, and so
 //! does one on which it is faster than a loop at every distance. So every such decision is in a profile, one
 //! per measured CPU, which names the source of its figures. Other CPUs get `unmeasured`: loops, never string
-//! instructions, and non-temporal stores only at sizes at which they were faster on every CPU so far.
+//! instructions, and non-temporal stores only at sizes at which they were faster on every CPU so far. Those of
+//! Intel get `unmeasured-intel`, with the same decisions, and the kernels that were best on all of Intel's so far.
 
 use super::{Profile, parse};
 use crate::cpu::Model;
@@ -27,12 +28,15 @@ macro_rules! files {
     };
 }
 
-/// Each profile with its name for `CARRYLINE_TUNING=builtin:NAME`; the one for unmeasured CPUs comes last.
+/// Each profile with its name for `CARRYLINE_TUNING=builtin:NAME`. A CPU gets the first that is for its model,
+/// so those for unmeasured CPUs come last.
 static BUILT_IN: &[(&str, Profile<'static>)] = files! {
     "amd-zen5"
     "amd-zen4"
     "amd-zen3"
     "intel-sapphire-rapids"
+    "intel-emerald-rapids"
+    "unmeasured-intel"
     "unmeasured"
 };
 
@@ -91,27 +95,31 @@ mod tests {
         assert_eq!(name(model(AMD, 25, 17)), "amd-zen4");
         assert_eq!(name(model(AMD, 25, 1)), "amd-zen3");
         assert_eq!(name(model(INTEL, 6, 0x8f)), "intel-sapphire-rapids");
+        assert_eq!(name(model(INTEL, 6, 0xcf)), "intel-emerald-rapids");
         for unknown in [
             model(*b"HygonGenuine", 26, 2),
             model(INTEL, 26, 2),
             model(AMD, 26, 0x44),
             model(AMD, 25, 0x61),
             model(AMD, 23, 1),
-            model(INTEL, 6, 0xcf),
             model([0; 12], 0, 0),
         ] {
             assert_eq!(name(unknown), "unmeasured", "{unknown}");
         }
+        for unknown in [0, 0x55, 0xad, 0xff] {
+            assert_eq!(name(model(INTEL, 6, unknown)), "unmeasured-intel", "{unknown}");
+        }
     }
 
     #[test]
-    fn profiles_do_not_overlap_and_one_is_for_all_cpus() {
+    fn profiles_of_measured_cpus_do_not_overlap_and_one_is_for_all_cpus() {
+        let measured = BUILT_IN.iter().filter(|(name, _)| !name.starts_with("unmeasured"));
         for (name, profile) in BUILT_IN {
             assert_eq!(profile.cpu.is_none(), *name == "unmeasured");
-            let Some(models) = profile.cpu else { continue };
+            let Some(models) = profile.cpu.filter(|_| !name.starts_with("unmeasured")) else { continue };
             for number in models.models[0]..=models.models[1] {
                 let model = model(models.vendor, models.family, number);
-                let holders = BUILT_IN.iter().filter(|(_, p)| p.cpu.is_some_and(|cpu| cpu.contains(model)));
+                let holders = measured.clone().filter(|(_, p)| p.cpu.is_some_and(|cpu| cpu.contains(model)));
                 assert_eq!(holders.count(), 1, "{model}");
             }
         }
