@@ -4,8 +4,9 @@
 //! in 3,200 or 52,900 ticks, depending on the distance between the buffers; that CPU reports ERMS, and so
 //! does one on which it is faster than a loop at every distance. So every such decision is in a profile, one
 //! per measured CPU, which names the source of its figures. Other CPUs get `unmeasured`: loops, never string
-//! instructions, and non-temporal stores only at sizes at which they were faster on every CPU so far. Those of
-//! Intel get `unmeasured-intel`, with the same decisions, and the kernels that were best on all of Intel's so far.
+//! instructions, and non-temporal stores only at sizes at which they were faster on every CPU so far. Where the
+//! best kernels of its relatives are known, a CPU gets those: `unmeasured-intel` and so on make the same
+//! decisions.
 
 use super::{Profile, parse};
 use crate::cpu::Model;
@@ -36,7 +37,9 @@ static BUILT_IN: &[(&str, Profile<'static>)] = files! {
     "amd-zen3"
     "intel-sapphire-rapids"
     "intel-emerald-rapids"
+    "unmeasured-amd-zen4"
     "unmeasured-intel"
+    "unmeasured-intel-older"
     "unmeasured"
 };
 
@@ -96,18 +99,13 @@ mod tests {
         assert_eq!(name(model(AMD, 25, 1)), "amd-zen3");
         assert_eq!(name(model(INTEL, 6, 0x8f)), "intel-sapphire-rapids");
         assert_eq!(name(model(INTEL, 6, 0xcf)), "intel-emerald-rapids");
-        for unknown in [
-            model(*b"HygonGenuine", 26, 2),
-            model(INTEL, 26, 2),
-            model(AMD, 26, 0x44),
-            model(AMD, 25, 0x61),
-            model(AMD, 23, 1),
-            model([0; 12], 0, 0),
-        ] {
+        for unknown in [model(*b"HygonGenuine", 26, 2), model(INTEL, 26, 2), model(AMD, 26, 0x44), model(AMD, 23, 1)] {
             assert_eq!(name(unknown), "unmeasured", "{unknown}");
         }
-        for unknown in [0, 0x55, 0xad, 0xff] {
-            assert_eq!(name(model(INTEL, 6, unknown)), "unmeasured-intel", "{unknown}");
+        assert_eq!(name(model([0; 12], 0, 0)), "unmeasured");
+        assert_eq!(name(model(AMD, 25, 0x61)), "unmeasured-amd-zen4");
+        for (number, profile) in [(0x55, "-older"), (0x8e, "-older"), (0xad, ""), (0xff, "")] {
+            assert_eq!(name(model(INTEL, 6, number)), ["unmeasured-intel", profile].concat(), "{number}");
         }
     }
 
