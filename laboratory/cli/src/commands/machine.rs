@@ -16,32 +16,37 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
     let assumed = here.environment.assumed();
     let system = &here.environment.system;
     let c_library = system.rep_thresholds.as_ref().map(|seen| seen.sentence(&system.libc));
-    let notes = c_library.into_iter().chain([library_here(&carryline::tuning::active())]).collect();
+    let notes = c_library
+        .into_iter()
+        .chain([library_here(&carryline::tuning::active(), built_in_for(Model::here()).0)])
+        .collect();
     Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
-/// The library's profile, its origin and its decisions, in a sentence.
-fn library_here(profile: &Active) -> String {
+/// The library's profile, its origin and its decisions, in a sentence. `built_in` is the built-in profile for this CPU.
+fn library_here(profile: &Active, built_in: &str) -> String {
     let bytes = |name: &str| {
         let mut decisions = profile.decisions();
         decisions.find(|(known, _)| *known == name).map_or(usize::MAX, |(_, bytes)| bytes)
     };
+    let is_unmeasured = matches!(profile.origin(), Origin::BuiltIn) && built_in.starts_with("unmeasured");
     let origin = match profile.origin() {
         Origin::Environment => {
             let value = std::env::var_os("CARRYLINE_TUNING").unwrap_or_default();
             format!("CARRYLINE_TUNING={}", value.display())
         }
-        Origin::BuiltIn => format!("built in as {}", built_in_for(Model::here()).0),
+        Origin::BuiltIn => format!("built in as {built_in}"),
         _ => "loaded by this program".to_owned(),
     };
     format!(
         "the library uses the profile '{}' ({origin}): 'rep stosb' {}, 'rep movsb' {}; if the caller does not read \
-         the bytes soon, non-temporal stores {} (zero) and {} (copy)",
+         the bytes soon, non-temporal stores {} (zero) and {} (copy){}",
         profile.name(),
         from(bytes("rep_stosb_from_bytes")),
         from(bytes("rep_movsb_from_bytes")),
         from(bytes("zero_non_temporal_from_bytes")),
-        from(bytes("copy_non_temporal_from_bytes"))
+        from(bytes("copy_non_temporal_from_bytes")),
+        if is_unmeasured { "; 'carryline tune' looks for faster settings" } else { "" }
     )
 }
 
@@ -67,11 +72,13 @@ mod tests {
     #[test]
     fn the_profile_is_described_with_its_origin_and_lengths() {
         let active = carryline::tuning::active();
-        let sentence = library_here(&active);
-        let origin = match active.origin() {
-            Origin::Environment => "CARRYLINE_TUNING=",
-            _ => "built in as ",
+        let sentence = library_here(&active, "unmeasured-intel");
+        let (origin, hint) = match active.origin() {
+            Origin::Environment => ("CARRYLINE_TUNING=", false),
+            _ => ("built in as unmeasured-intel", true),
         };
+        assert_eq!(sentence.contains("carryline tune"), hint, "{sentence}");
+        assert!(!library_here(&active, "amd-zen3").contains("carryline tune"));
         assert!(sentence.contains(active.name()) && sentence.contains(origin), "{sentence}");
         assert!(sentence.contains("KiB") && !sentence.contains(&usize::MAX.to_string()), "{sentence}");
         assert_eq!([usize::MAX, 24 << 10, 512].map(from), ["never", "from 24 KiB", "from 512 bytes"]);
