@@ -280,7 +280,7 @@ impl Results {
     }
 }
 
-/// Reads every file of a folder, sorted by machine and then by tier, the strongest first.
+/// Reads every file of a folder, sorted by machine, the one measured last first, and then by tier, the strongest first.
 ///
 /// # Errors
 /// If the folder cannot be read, or a file is not of this format; the error names it.
@@ -292,8 +292,25 @@ pub fn read_all(folder: &Path) -> anyhow::Result<Vec<Results>> {
             all.push(read(&path)?);
         }
     }
-    all.sort_by(|a, b| (&a.machine, a.tier).cmp(&(&b.machine, b.tier)));
+    sort(&mut all);
     Ok(all)
+}
+
+/// Sorts results by machine, the one measured last first, and by tier.
+fn sort(all: &mut [Results]) {
+    let mut last_days: BTreeMap<String, String> = BTreeMap::new();
+    for results in all.iter() {
+        let known = last_days.entry(results.machine.clone()).or_default();
+        // Of two days, the last one ends the text.
+        let day = results.measured.split(' ').next_back().unwrap_or_default();
+        if day > known.as_str() {
+            day.clone_into(known);
+        }
+    }
+    all.sort_by_cached_key(|results| {
+        let day = last_days.get(&results.machine).cloned();
+        (std::cmp::Reverse(day), results.machine.clone(), results.tier)
+    });
 }
 
 fn read(path: &Path) -> anyhow::Result<Results> {

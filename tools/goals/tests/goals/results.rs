@@ -75,16 +75,16 @@ fn a_share_of_a_limit_is_judged_where_the_buffers_lie_in_one_level() {
 }
 
 #[test]
-fn writing_for_one_machine_touches_no_other() {
+fn writing_for_one_machine_touches_no_other_and_the_last_one_measured_is_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("benchmarks");
-    let path = write(machine("b", "2026-01-01", &["4K", "8K"], 10.0), &results).expect("written");
+    let path = write(machine("b", "2026-01-03", &["4K", "8K"], 10.0), &results).expect("written");
     assert!(path.ends_with("b-avx2.json"));
     let before = std::fs::read_to_string(&path).expect("text");
     write(machine("a", "2026-01-02", &["4K", "8K"], 16.0), &results).expect("written");
     assert_eq!(std::fs::read_to_string(&path).expect("text"), before);
     let all = read_all(&results).expect("two machines");
-    assert_eq!(all.iter().map(Results::file_name).collect::<Vec<_>>(), ["a-avx2.json", "b-avx2.json"]);
+    assert_eq!(all.iter().map(Results::file_name).collect::<Vec<_>>(), ["b-avx2.json", "a-avx2.json"]);
     let text = document(&all);
     assert!(text.contains("0 of 2 goals reached") && text.contains("2 of 2 goals reached"), "{text}");
     assert!(text.contains("Zeroing wins in 2 of 2 cells, by up to 2.00 times"), "{text}");
