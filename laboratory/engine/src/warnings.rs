@@ -4,11 +4,14 @@ use super::measure::Measurement;
 use super::plan::RunPlan;
 use carryline_conditions::Condition;
 use carryline_machine::arena::Pages;
+use carryline_machine::c_library::RepThresholds;
 use carryline_machine::environment::Environment;
 use carryline_results::cells::Summary;
-use carryline_results::gather::Gathered;
+use carryline_results::gather::{Gathered, Situation};
 use carryline_results::{Status, Warning};
 use carryline_statistics::{self as statistics, Estimate};
+use carryline_variants::Family;
+use carryline_variants::c_library::Thresholds;
 use carryline_warnings as warning;
 use std::time::Duration;
 
@@ -34,6 +37,8 @@ const STEAL: f64 = 0.01;
 const SLOWED: f64 = 0.9;
 /// The fraction of such rounds that matters.
 const SHARED: f64 = 0.05;
+/// Two rows that execute the same instructions do not differ by this factor.
+const SAME: f64 = 2.0;
 /// The number of cells named per warning; the rest are counted.
 const NAMED: usize = 3;
 
@@ -94,6 +99,14 @@ pub fn all(
         .collect();
     high.sort_by(|a, b| b.1.total_cmp(&a.1));
     limited(&mut warnings, high, |(name, floor)| warning::high_noise_floor(name, *floor));
+    let thresholds = here.system.rep_thresholds.as_ref();
+    let not_raised = thresholds.into_iter().flat_map(|thresholds| {
+        let situations = outcome.gathered.iter().zip(summaries);
+        situations.flat_map(|(gathered, (_, summary))| not_raised(&gathered.situation, summary, thresholds))
+    });
+    limited(&mut warnings, not_raised.collect(), |(situation, raised, times, as_installed)| {
+        warning::thresholds_not_raised(situation, raised, *times, as_installed)
+    });
     for gathered in &outcome.gathered {
         if gathered.situation.condition.pages == Pages::Huge {
             let given = gathered
@@ -223,6 +236,34 @@ fn disagreement(gathered: &Gathered, summary: &Summary) -> Option<(String, f64)>
     Some((format!("{}: {}", gathered.situation.name, gathered.situation.subjects[place]), relative))
 }
 
+/// The rows with raised thresholds that differ from the rows as installed although no call is as long as a
+/// threshold: the situation, the row, the ratio of the times, and the row as installed.
+fn not_raised(
+    situation: &Situation,
+    summary: &Summary,
+    thresholds: &RepThresholds,
+) -> Vec<(String, &'static str, f64, &'static str)> {
+    let threshold = match situation.family {
+        Family::Zero => thresholds.stosb,
+        Family::Copy | Family::CopyChecksum => thresholds.movsb,
+        Family::Checksum => None,
+    };
+    if threshold.is_none_or(|bytes| situation.condition.sizes.max() >= bytes) {
+        return Vec::new();
+    }
+    let gross = |name: &str| summary.cells.iter().find(|cell| cell.variant == name)?.gross;
+    let rows = carryline_variants::of(situation.family).iter();
+    rows.filter(|row| row.thresholds() == Some(Thresholds::Raised))
+        .filter_map(|raised| {
+            let as_installed = raised.with_other_thresholds()?.name;
+            let (slower, faster) = (gross(raised.name)?, gross(as_installed)?);
+            let times = slower.median / faster.median;
+            let differs = times > SAME && slower.low > faster.high;
+            differs.then(|| (situation.name.clone(), raised.name, times, as_installed))
+        })
+        .collect()
+}
+
 fn wide_cells(summary: &Summary) -> Vec<(String, f64)> {
     let width = |estimate: Estimate| (estimate.high - estimate.low) / estimate.median.max(f64::MIN_POSITIVE);
     summary
@@ -237,9 +278,8 @@ fn wide_cells(summary: &Summary) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_results::gather::{Replicate, Situation};
+    use carryline_results::gather::Replicate;
     use carryline_results::round::Round;
-    use carryline_variants::Family;
 
     #[test]
     fn a_core_is_shared_if_additions_slow_down_in_some_rounds() {
@@ -290,6 +330,31 @@ mod tests {
         assert!((relative - 6.0 / 106.0).abs() < 0.001, "{relative}");
         let clean: Vec<Round> = (0..20).map(|i| round(1 + i % 2, 104.0, 0.6)).collect();
         assert!(disagreement(&gathered(clean), &summary).is_none());
+    }
+
+    #[test]
+    fn thresholds_that_were_not_raised_are_detected_below_them() {
+        let found = |bytes: u64, raised: f64| {
+            let rows = ["libc_memcpy", "libc_memcpy_no_rep"];
+            let rounds = (0..20).map(|i| {
+                let jitter = 1.0 + f64::from(i) / 1000.0;
+                Round { samples: vec![8.5 * jitter, raised * jitter], ..round(1, 0.0, 0.6) }
+            });
+            let mut gathered = gathered(rounds.collect());
+            gathered.situation.family = Family::Copy;
+            gathered.situation.condition = Condition::plain(bytes);
+            gathered.situation.subjects = rows.map(str::to_owned).into();
+            gathered.replicates = vec![gathered.replicates[0].clone(); 3];
+            let summary = carryline_results::cells::summarise(&gathered, &[], 1);
+            let thresholds = RepThresholds { movsb: Some(2112), stosb: Some(64), ..RepThresholds::default() };
+            not_raised(&gathered.situation, &summary, &thresholds)
+        };
+        let [(_, raised, times, as_installed)] = &found(160, 34.0)[..] else { panic!("one row") };
+        assert_eq!((*raised, *as_installed), ("libc_memcpy_no_rep", "libc_memcpy"));
+        assert!((times - 4.0).abs() < 0.01, "{times}");
+        assert!(found(160, 9.5).is_empty(), "noise");
+        assert!(found(160, 2.0).is_empty(), "faster is not what this fault does");
+        assert!(found(2112, 34.0).is_empty(), "string instructions are the difference");
     }
 
     #[test]

@@ -296,4 +296,15 @@ pub(super) const CATALOGUE: &[Entry] = &[
             routines with many jumps lose more than others. A core that is shared all the time looks like a \
             slower one, without this warning.",
     },
+    Entry {
+        id: Code::ThresholdsNotRaised,
+        code: "W30",
+        weight: Weight::Cell,
+        name: "thresholds not raised",
+        cause: "{}: {} takes {} times as long as {}, though neither should use a string instruction at such sizes",
+        remedy: "do not believe the rows whose names end in no_rep, and report this with the version of the C library",
+        explanation: "Below the C library's thresholds for rep movsb and rep stosb, its rows as installed and with \
+            raised thresholds execute the same instructions, so their times agree. If they do not, it took the raised \
+            value for another one. glibc 2.39 did: of a value above 32 bits it kept the lower half.",
+    },
 ];

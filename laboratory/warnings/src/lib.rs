@@ -49,6 +49,7 @@ pub enum Code {
     UnevenClock,
     TunablesSet,
     SharedCore,
+    ThresholdsNotRaised,
 }
 
 /// How much a warning lowers the trust in a run's comparisons.
@@ -276,6 +277,13 @@ pub fn tunables_set(variable: &str) -> Warning {
     Code::TunablesSet.with(&[&variable])
 }
 
+/// In a situation, a row of the C library with raised thresholds takes this many times as long as the row as
+/// installed, below the thresholds.
+#[must_use]
+pub fn thresholds_not_raised(situation: &str, raised: &str, times: f64, as_installed: &str) -> Warning {
+    Code::ThresholdsNotRaised.with(&[&situation, &raised, &format_args!("{times:.1}"), &as_installed])
+}
+
 /// The control group limits CPU time.
 #[must_use]
 pub fn cpu_quota(cpus: f64) -> Warning {
@@ -395,6 +403,7 @@ mod tests {
             uneven_clock(),
             tunables_set("glibc.malloc.check=1"),
             shared_core(0.4, 0.7),
+            thresholds_not_raised("copy 160", "libc_memcpy_no_rep", 4.7, "libc_memcpy"),
         ];
         assert_eq!(given.len(), Code::all().len());
         for (warning, entry) in given.iter().zip(Code::all()) {
