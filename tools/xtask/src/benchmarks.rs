@@ -14,7 +14,7 @@ pub fn benchmarks(arguments: &[String]) -> io::Result<ExitStatus> {
     run("tools/goals", &[], arguments)
 }
 
-/// Runs the program that computes the profile for unmeasured CPUs.
+/// Runs the program that computes the profiles for unmeasured CPUs.
 ///
 /// # Errors
 /// As [`benchmarks`].

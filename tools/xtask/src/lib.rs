@@ -89,7 +89,7 @@ picture draws the output of a terminal as an image, light and dark, from the byt
 benchmarks measures the cells of the goals of this machine's tier, evaluates the goals, and writes
 the machine's results and docs/benchmarks.md; see `cargo xtask benchmarks --help`.
 
-profiles writes the library's profile for unmeasured CPUs: the settings that lose least on those in
+profiles writes the library's profiles for unmeasured CPUs: the settings that lose least on those in
 docs/profiles.
 
 deep runs the checks that take too long for `cargo test`: fuzzing, and the tests marked as deep.
@@ -118,7 +118,7 @@ pub enum Job {
     Picture(PathBuf),
     /// Run the program for the library's goals with these arguments.
     Benchmarks(Vec<String>),
-    /// Compute the profile for unmeasured CPUs.
+    /// Compute the profiles for unmeasured CPUs.
     Profiles,
     /// Run the deep checks for about this long.
     Deep(Duration),

@@ -4,7 +4,9 @@
 //! Measured with prototypes of both on Sapphire Rapids, in ticks per call at random offsets; the
 //! [`avx512`](super::avx512) prototype had a branch for the end of a page. 40 bytes: 4.9 here, 14.6 there;
 //! 100 bytes: 4.9 and 13.7; 200 bytes: 8.3 and 13.7. Unpredictable sizes from the fleet's memset sets: 14.6 /
-//! 9.8 / 28.0 / 13.2 / 21.2 / 17.9 here, 12.1 / 12.5 / 21.1 / 11.7 / 16.5 / 14.4 there.
+//! 9.8 / 28.0 / 13.2 / 21.2 / 17.9 here, 12.1 / 12.5 / 21.1 / 11.7 / 16.5 / 14.4 there. On
+//! Emerald Rapids the library with either takes 0.96 of the C library's time in the mean for these, and with
+//! learned sizes 0.87 of it here and 1.47 times there.
 
 use super::avx512::{lines, short_read_here, without_masks};
 use super::ladder::ladder;

@@ -9,9 +9,9 @@ use crate::dispatch::{Kernel, ZeroCode};
 /// The kernels. The active [profile](crate::tuning) may select one; otherwise the first that the CPU supports
 /// is used.
 ///
-/// The order follows store width, which was confirmed on Zen 5 and Sapphire Rapids. Zen 4 executes a 64-byte
-/// store as two of 32, and its profile selects `avx512_prefer_256`. The laboratory ranks the kernels of the
-/// machine it runs on.
+/// The order follows store width, which was confirmed on Zen 5, Sapphire Rapids and Emerald Rapids. Zen 4
+/// executes a 64-byte store as two of 32, and its profile selects `avx512_prefer_256`. The laboratory ranks the
+/// kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<ZeroCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512::CODE },
