@@ -283,6 +283,8 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles");
         let evidence = read(&folder).expect("the evidence");
         assert!(evidence.len() >= 3, "{evidence:?}");
+        let names = carryline::internals::tuning::built_in_names();
+        assert!(names.filter(|name| name.starts_with("unmeasured")).eq(UNMEASURED));
         for name in UNMEASURED {
             let built_in = carryline::internals::tuning::built_in(name).expect("it is built in");
             let settings = Settings::from(built_in);

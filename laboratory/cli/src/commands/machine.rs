@@ -8,6 +8,7 @@ use carryline::tuning::{Active, Origin};
 use carryline_engine::failure::Failure;
 use carryline_engine::machine::Here;
 use carryline_report::listing::{Machine, NotMeasurable};
+use carryline_tune::safe::UNMEASURED;
 
 /// Describes the machine.
 pub fn describe(here: &Here) -> Result<Machine, Failure> {
@@ -29,7 +30,7 @@ fn library_here(profile: &Active, built_in: &str) -> String {
         let mut decisions = profile.decisions();
         decisions.find(|(known, _)| *known == name).map_or(usize::MAX, |(_, bytes)| bytes)
     };
-    let is_unmeasured = matches!(profile.origin(), Origin::BuiltIn) && built_in.starts_with("unmeasured");
+    let is_unmeasured = matches!(profile.origin(), Origin::BuiltIn) && UNMEASURED.contains(&built_in);
     let origin = match profile.origin() {
         Origin::Environment => {
             let value = std::env::var_os("CARRYLINE_TUNING").unwrap_or_default();

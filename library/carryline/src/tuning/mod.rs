@@ -3,7 +3,8 @@
 //! No feature bit states from which length a string instruction is faster, or when stores should be
 //! non-temporal. Such decisions are stored in profiles, small files in a strict subset of TOML. Some are
 //! built in, one per measured CPU, and the one for this CPU is active from the first call; unmeasured CPUs
-//! get safe defaults, and the kernels of their nearest measured relative. A program can activate its own profile, made for its machines:
+//! get safe defaults, and the kernels of their nearest measured relative. A program can activate its own
+//! profile, made for its machines:
 //!
 //! ```
 //! use carryline::tuning::{self, Origin};
