@@ -280,7 +280,8 @@ impl Results {
     }
 }
 
-/// Reads every file of a folder, sorted by machine, the one measured last first, and then by tier, the strongest first.
+/// Reads every file of a folder, sorted by machine, the one measured last first, and then by tier, the strongest
+/// first.
 ///
 /// # Errors
 /// If the folder cannot be read, or a file is not of this format; the error names it.

@@ -17,7 +17,7 @@ fn every_function_is_right_with_every_setting() {
     for mask in ["avx512f", "avx2,erms"] {
         settings.push(vec![("CARRYLINE_MASK", mask)]);
     }
-    for profile in ["amd-zen5", "amd-zen3", "intel-emerald-rapids", "unmeasured"] {
+    for profile in ["amd-zen5", "amd-zen3", "intel-sapphire-rapids", "intel-emerald-rapids", "unmeasured"] {
         settings.push(vec![("CARRYLINE_TUNING", ["builtin:", profile].concat().leak())]);
     }
     for families in ["zero", "copy", "copy, zero"] {

@@ -78,7 +78,10 @@ fn a_share_of_a_limit_is_judged_where_the_buffers_lie_in_one_level() {
 fn writing_for_one_machine_touches_no_other_and_the_last_one_measured_is_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("benchmarks");
-    let path = write(machine("b", "2026-01-03", &["4K", "8K"], 10.0), &results).expect("written");
+    // Its last day decides.
+    let measured = "2026-01-01 to 2026-01-03".to_owned();
+    let later = Results { measured, ..machine("b", "2026-01-01", &["4K", "8K"], 10.0) };
+    let path = write(later, &results).expect("written");
     assert!(path.ends_with("b-avx2.json"));
     let before = std::fs::read_to_string(&path).expect("text");
     write(machine("a", "2026-01-02", &["4K", "8K"], 16.0), &results).expect("written");
