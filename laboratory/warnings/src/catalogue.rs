@@ -304,7 +304,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         cause: "{}: {} takes {} times as long as {}, though neither should use a string instruction at such sizes",
         remedy: "do not believe the rows whose names end in no_rep, and report this with the version of the C library",
         explanation: "Below the C library's thresholds for rep movsb and rep stosb, its rows as installed and with \
-            raised thresholds execute the same instructions, so their times agree. If they do not, it took the raised \
-            value for another one. glibc 2.39 did: of a value above 32 bits it kept the lower half.",
+            raised thresholds execute the same instructions, so their times agree. If they do not, the library uses \
+            another value than the one set: glibc 2.39 keeps only the lower 32 bits of the one for rep movsb.",
     },
 ];
