@@ -9,7 +9,7 @@ use crate::stored::{Group, Stored, StoredRun};
 use crate::table::{self, WORST};
 use carryline_machine::environment::{CacheKind, Environment, Level};
 use carryline_statistics::Ratio;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Results {
     /// The results of a group of stored runs.
@@ -98,20 +98,25 @@ fn notes(stored: &Stored) -> Vec<String> {
     if is_known { vec![note.to_owned()] } else { Vec::new() }
 }
 
+/// The differences from the first run, each with the runs that have it.
 fn differences(stored: &Stored) -> Vec<String> {
     let read = |run: &StoredRun| serde_json::from_value::<Environment>(run.environment.clone()).ok();
     let Some(here) = stored.runs.first().and_then(read) else { return Vec::new() };
-    let mut lines: Vec<String> = Vec::new();
+    let mut found: Vec<(String, BTreeSet<i64>)> = Vec::new();
     for run in &stored.runs {
         let Some(other) = read(run) else { continue };
-        for difference in here.differences(&other) {
-            let line = format!("run {}: {difference}", run.id);
-            if !lines.contains(&line) {
-                lines.push(line);
+        for difference in here.differences(&other).into_iter().map(|difference| difference.to_string()) {
+            match found.iter_mut().find(|(known, _)| *known == difference) {
+                Some((_, runs)) => _ = runs.insert(run.id),
+                None => found.push((difference, BTreeSet::from([run.id]))),
             }
         }
     }
-    lines
+    let of_runs = |runs: &BTreeSet<i64>| match (runs.first(), runs.len()) {
+        (Some(run), 1) => format!("run {run}"),
+        (_, count) => format!("{count} runs"),
+    };
+    found.iter().map(|(difference, runs)| format!("{}: {difference}", of_runs(runs))).collect()
 }
 
 /// The limits over all runs: the maximum that any run reached.

@@ -94,6 +94,25 @@ fn writing_for_one_machine_touches_no_other_and_the_last_one_measured_is_first()
 }
 
 #[test]
+fn a_difference_is_stated_once_with_the_number_of_runs_that_have_it() {
+    let numbered = |id: i64, libc: Option<&str>| {
+        let mut run = StoredRun { id, ..run("2026-01-01") };
+        if let Some(libc) = libc {
+            run.environment["system"]["libc"] = libc.into();
+        }
+        run
+    };
+    let runs = vec![numbered(4, None), numbered(3, Some("an old libc")), numbered(2, Some("an old libc"))];
+    let runs: Vec<StoredRun> = runs.into_iter().chain([numbered(1, Some("another"))]).collect();
+    let group =
+        Group { machine: "a".to_owned(), tier: Tier::Avx2, stored: Stored { runs, situations: vec![] } };
+    let differences = Results::of(&group, &[]).differences;
+    let [two, one] = &differences[..] else { panic!("{differences:?}") };
+    assert!(two.starts_with("2 runs: ") && two.contains("an old libc"), "{two}");
+    assert!(one.starts_with("run 1: ") && one.contains("another"), "{one}");
+}
+
+#[test]
 fn what_was_not_measured_again_is_kept_with_its_day() {
     let folder = tempfile::tempdir().expect("a folder");
     write(machine("a", "2026-01-01", &["4K", "8K"], 10.0), folder.path()).expect("written");
