@@ -23,8 +23,9 @@
  * just written: wide loads would wait for the narrow stores. This applies to carryline_checksum_partial,
  * carryline_checksum_internet, carryline_sum_add and carryline_sum_add_fresh; starting and finishing a sum is inline at
  * any size. The inline code gives the same results as the library, except that the 32 bits of a sum may differ if they
- * fold to the same 16. These names are also macros; used as pointers, they are the library's functions. #define
- * CARRYLINE_NO_INLINE before the #include to disable inline code.
+ * fold to the same 16. carryline_zero, carryline_copy, carryline_move and carryline_copy_and_sum are called through the
+ * pointers of carryline_routines_in_force(). These names are also macros; used as pointers, they are the library's
+ * functions. #define CARRYLINE_NO_INLINE before the #include to disable inline code.
  *
  * MIT OR Apache-2.0. */
 #ifndef CARRYLINE_H
@@ -106,6 +107,21 @@ static inline carryline_intent carryline_intend(enum carryline_next next) {
 void carryline_zero_with(void *dst, size_t len, carryline_intent intent);
 void carryline_copy_with(void *dst, const void *src, size_t len, carryline_intent intent);
 void carryline_move_with(void *dst, const void *src, size_t len, carryline_intent intent);
+
+/* The routines that the functions of the same names jump to on this CPU. A call through a pointer spares that jump, which
+ * takes longer than zeroing or copying a few bytes does. */
+typedef struct carryline_routines {
+    void (*zero)(void *dst, size_t len);
+    void (*copy)(void *dst, const void *src, size_t len);
+    void (*move)(void *dst, const void *src, size_t len);
+    uint32_t (*checksum_partial)(const void *data, size_t len, uint32_t seed);
+    uint32_t (*copy_and_sum)(void *dst, const void *src, size_t len, uint32_t seed);
+} carryline_routines;
+
+/* Returns a pointer, never NULL, that is valid as long as the library is loaded. carryline_tuning_load may replace the
+ * members, each by one atomic store: a program that calls it while other threads run reads them atomically. A pointer
+ * that was read before remains valid. GCC and compatible compilers call this way by themselves, see "Inline code". */
+const carryline_routines *carryline_routines_in_force(void) CARRYLINE_CONST CARRYLINE_USE;
 
 /* Reads a profile for a CPU model from the file path and puts it in force for the process: from which lengths string
  * instructions are used, when stores are non-temporal, which kernels are preferred. Returns true, or false if the file
@@ -445,10 +461,43 @@ CARRYLINE_PRIVATE_INLINE CARRYLINE_USE carryline_csum carryline_private_sum_fini
     return checksum;
 }
 
+/* The library's pointers, for each translation unit: NULL before its first call. */
+static const carryline_routines *carryline_private_routines __attribute__((__unused__));
+
+CARRYLINE_PRIVATE_INLINE const carryline_routines *carryline_private_in_force(void) {
+    const carryline_routines *routines = __atomic_load_n(&carryline_private_routines, __ATOMIC_RELAXED);
+    if (__builtin_expect(routines == NULL, 0)) {
+        routines = carryline_routines_in_force();
+        __atomic_store_n(&carryline_private_routines, routines, __ATOMIC_RELAXED);
+    }
+    return routines;
+}
+
+CARRYLINE_PRIVATE_INLINE void carryline_private_zero(void *dst, size_t len) {
+    __atomic_load_n(&carryline_private_in_force()->zero, __ATOMIC_RELAXED)(dst, len);
+}
+
+CARRYLINE_PRIVATE_INLINE void carryline_private_copy(void *dst, const void *src, size_t len) {
+    __atomic_load_n(&carryline_private_in_force()->copy, __ATOMIC_RELAXED)(dst, src, len);
+}
+
+CARRYLINE_PRIVATE_INLINE void carryline_private_move(void *dst, const void *src, size_t len) {
+    __atomic_load_n(&carryline_private_in_force()->move, __ATOMIC_RELAXED)(dst, src, len);
+}
+
+CARRYLINE_PRIVATE_INLINE uint32_t carryline_private_copy_and_sum(void *dst, const void *src, size_t len,
+                                                                 uint32_t seed) {
+    return __atomic_load_n(&carryline_private_in_force()->copy_and_sum, __ATOMIC_RELAXED)(dst, src, len, seed);
+}
+
 #undef CARRYLINE_PRIVATE_IS_SHORT
 #undef CARRYLINE_PRIVATE_INLINE
 
 /* Names without parentheses, for example to take a pointer, are the library's functions. */
+#define carryline_zero(...) carryline_private_zero(__VA_ARGS__)
+#define carryline_copy(...) carryline_private_copy(__VA_ARGS__)
+#define carryline_move(...) carryline_private_move(__VA_ARGS__)
+#define carryline_copy_and_sum(...) carryline_private_copy_and_sum(__VA_ARGS__)
 #define carryline_checksum_partial(...) carryline_private_checksum_partial(__VA_ARGS__)
 #define carryline_checksum_fold(...) carryline_private_checksum_fold(__VA_ARGS__)
 #define carryline_checksum_internet(...) carryline_private_checksum_internet(__VA_ARGS__)

@@ -23,6 +23,7 @@ pub mod memory;
 #[cfg(not(feature = "std"))]
 mod panic;
 pub mod protocols;
+pub mod routines;
 pub mod sum;
 pub mod transport;
 pub mod tuning;

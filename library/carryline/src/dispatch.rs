@@ -236,8 +236,9 @@ macro_rules! table {
     ($($field:ident($($argument:ident: $of:ty),*) $(-> $result:ty)?:
         $type:ident = $function:ident, $list:path $(, $part:ident)?;)*) => {
         /// The pointers behind the public functions, on cache lines of their own, so that writes to
-        /// neighbouring data do not evict them. Those called for small sizes come first and share a line.
-        #[repr(align(64))]
+        /// neighbouring data do not evict them. Those called for small sizes come first and share a line; see
+        /// [`routines`].
+        #[repr(C, align(64))]
         pub(crate) struct Table {
             $($field: AtomicPtr<()>,)*
         }
@@ -287,6 +288,49 @@ macro_rules! table {
             )*
         }
     };
+}
+
+/// The pointers to the routines that take no intent, for callers in other languages: of the types of this struct's
+/// fields, in their order.
+///
+/// Each is always a routine that may be called; any may be replaced at any time by one atomic store, when another
+/// profile is loaded. They are valid for the life of the process.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Routines {
+    /// [`zero::fill_raw`](crate::zero::fill_raw).
+    pub zero: ZeroFn,
+    /// [`copy::bytes_raw`](crate::copy::bytes_raw).
+    pub copy: CopyFn,
+    /// [`copy::within_raw`](crate::copy::within_raw).
+    pub overlapping: CopyFn,
+    /// [`checksum::partial_raw`](crate::checksum::partial_raw).
+    pub checksum: ChecksumFn,
+    /// [`checksum::copy_and_sum_raw`](crate::checksum::copy_and_sum_raw).
+    pub copy_and_sum: CopyAndSumFn,
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(offset_of!(Table, zero) == offset_of!(Routines, zero));
+    assert!(offset_of!(Table, copy) == offset_of!(Routines, copy));
+    assert!(offset_of!(Table, overlapping) == offset_of!(Routines, overlapping));
+    assert!(offset_of!(Table, checksum) == offset_of!(Routines, checksum));
+    assert!(offset_of!(Table, copy_and_sum) == offset_of!(Routines, copy_and_sum));
+};
+
+/// The [`Routines`] in force. A pointer, not a reference: its fields must be read atomically.
+///
+/// ```
+/// use carryline::internals::dispatch::routines;
+/// let zero = unsafe { (&raw const (*routines()).zero).read_volatile() };
+/// let mut bytes = [1_u8; 3];
+/// unsafe { zero(bytes.as_mut_ptr(), 2) };
+/// assert_eq!(bytes, [0, 0, 1]);
+/// ```
+#[must_use]
+pub fn routines() -> *const Routines {
+    (&raw const TABLE).cast()
 }
 
 table! {

@@ -12,7 +12,7 @@ pub mod cpu {
 pub mod dispatch {
     pub use crate::dispatch::{
         ChecksumFn, Choice, CopyAndSumFn, CopyCode, CopyFn, Function, Kernel, PlannedCopyFn, PlannedZeroFn,
-        ZeroCode, ZeroFn, ZeroIfDirtyFn, best, chosen, kernels,
+        Routines, ZeroCode, ZeroFn, ZeroIfDirtyFn, best, chosen, kernels, routines,
     };
 }
 
@@ -22,15 +22,23 @@ pub mod kernels {
     pub use crate::copy::kernels::KERNELS as COPY;
     pub use crate::set::{KERNELS as SET, SetFn};
     pub use crate::zero::kernels::KERNELS as ZERO;
-    /// The kernels `avx2` of overlapping copies and zeroing, returning `dst` as `memmove` and `memset` do.
+    /// The kernels in assembly of overlapping copies and zeroing, returning `dst` as `memmove` and `memset` do.
     #[cfg(all(
         target_arch = "x86_64",
         target_feature = "sse2",
         any(target_os = "linux", target_os = "none")
     ))]
-    pub mod avx2_returning {
-        pub use crate::copy::avx2_assembly::overlapping_returning as overlapping;
-        pub use crate::zero::avx2_assembly::zero_returning as zero;
+    pub mod returning {
+        /// The kernels `avx2`.
+        pub mod avx2 {
+            pub use crate::copy::avx2_assembly::overlapping_returning as overlapping;
+            pub use crate::zero::avx2_assembly::zero_returning as zero;
+        }
+        /// The kernels `avx512_branched`.
+        pub mod avx512_branched {
+            pub use crate::copy::avx512_assembly::overlapping_returning as overlapping;
+            pub use crate::zero::avx512_assembly::zero_returning as zero;
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
 /// The features of [`partial`]; `len > 64`; `data` is valid for reads of `len` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32) -> u32 {
+pub(super) unsafe extern "C" fn above_64(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: calls have the same contract. Otherwise, the first 64 bytes exist, and of the lanes after them,
     // those up to len are active; no inactive lane is in the next page.
     unsafe {

@@ -56,6 +56,8 @@ pub(crate) mod avx512;
 mod avx512_branched;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512_copy;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx512_lanes;
 pub(crate) mod by_blocks;
 mod field;
 pub(crate) mod kernels;

@@ -5,12 +5,16 @@
 //! with LLVM's order of the same moves 9 to 12.5, 8 to 11 and 9 to 12.5 at the same moments. With the path of 20 bytes
 //! in two lines, it was no faster than LLVM's.
 
-use super::avx2::{BY_DISTANCE_FROM_BYTES, by_distance, large_by_size};
-use crate::blocks::{READ_KEPT, begin_on_a_line, copy_backward, copy_forward, unlikely};
+use super::returning::loops_returning;
 use crate::dispatch::CopyCode;
-use crate::intent::LOOPS_BELOW_BYTES;
 use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
+
+loops_returning!(
+    #[target_feature(enable = "avx2")]
+    avx2,
+    __m256i
+);
 
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx2::CODE };
@@ -133,93 +137,15 @@ macro_rules! entry {
 
 entry! {
     /// Selects the code by length.
-    copy, above_256
+    copy, loops
 }
 
 entry! {
     /// As `copy`, for buffers that may overlap.
-    overlapping, overlapping_above_256
+    overlapping, overlapping_loops
 }
 
 entry! {
     /// As `overlapping`; returns `dst`.
-    pub overlapping_returning -> *mut u8, overlapping_above_256
-}
-
-/// Returns `dst`.
-///
-/// # Safety
-/// The CPU has AVX2; `len > 256`; otherwise as [`bytes_raw`](super::bytes_raw).
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn above_256(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the same contract; len exceeds what both require.
-    unsafe {
-        if len >= BY_DISTANCE_FROM_BYTES {
-            unlikely();
-            begin_on_a_line();
-            return long(dst, src, len);
-        }
-        copy_forward::<__m256i, READ_KEPT>(dst, src, len);
-    }
-    dst
-}
-
-/// Returns `dst`. If it lies at least len bytes after `src`, modulo the address space, copying upwards overwrites
-/// nothing before it is read.
-///
-/// # Safety
-/// The CPU has AVX2; `len > 256`; otherwise as [`within_raw`](super::within_raw).
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn overlapping_above_256(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: len exceeds what each path requires. Copies go upwards if dst is not within the len bytes after src,
-    // downwards if it is.
-    unsafe {
-        if dst.addr().wrapping_sub(src.addr()) < len {
-            unlikely();
-            begin_on_a_line();
-            copy_backward::<__m256i>(dst, src, len);
-            return dst;
-        }
-        if len >= BY_DISTANCE_FROM_BYTES {
-            unlikely();
-            return overlapping_long(dst, src, len);
-        }
-        copy_forward::<__m256i, READ_KEPT>(dst, src, len);
-    }
-    dst
-}
-
-/// Returns `dst`. Not inlined, as [`long`].
-///
-/// # Safety
-/// The CPU has AVX2; `len >= BY_DISTANCE_FROM_BYTES`; `dst` is not within the len bytes after `src`; otherwise as
-/// [`within_raw`](super::within_raw).
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn overlapping_long(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the same contract. `long` gets buffers that are len bytes apart in both directions.
-    unsafe {
-        if src.addr().wrapping_sub(dst.addr()) >= len {
-            return long(dst, src, len);
-        }
-        copy_forward::<__m256i, READ_KEPT>(dst, src, len);
-    }
-    dst
-}
-
-/// Returns `dst`. Not inlined: its registers would be saved at every call.
-///
-/// # Safety
-/// The CPU has AVX2; `len >= BY_DISTANCE_FROM_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-unsafe extern "C" fn long(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the same contract; len is what each requires.
-    unsafe {
-        match len {
-            ..LOOPS_BELOW_BYTES => by_distance(dst, src, len),
-            _ => large_by_size(dst, src, len),
-        }
-    }
-    dst
+    pub overlapping_returning -> *mut u8, overlapping_loops
 }

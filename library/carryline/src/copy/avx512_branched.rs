@@ -56,6 +56,7 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
         match len {
             ..=128 => copy_head_tail::<__m512i, 1>(dst, src, len),
             129..=256 => copy_head_tail::<__m512i, 2>(dst, src, len),
+            257..=384 => copy_head_tail::<__m512i, 3>(dst, src, len),
             _ => copy_head_tail::<__m512i, 4>(dst, src, len),
         }
     }

@@ -25,9 +25,11 @@ pub(crate) mod avx2_assembly;
     target_feature = "sse2",
     not(any(target_os = "linux", target_os = "none"))
 ))]
-use avx2 as avx2_assembly;
+use {avx2 as avx2_assembly, avx512_branched as avx512_assembly};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+pub(crate) mod avx512_assembly;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512_branched;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -37,6 +39,8 @@ pub(crate) mod kernels;
 pub(crate) mod ladder;
 mod overlapping;
 pub(crate) mod portable;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+mod returning;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod sse2;
 

@@ -42,7 +42,8 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             }
             65..=128 => zero_head_tail::<__m512i, 1>(dst, len),
             129..=256 => zero_head_tail::<__m512i, 2>(dst, len),
-            257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
+            257..=384 => zero_head_tail::<__m512i, 3>(dst, len),
+            385..=512 => zero_head_tail::<__m512i, 4>(dst, len),
             513..LOOPS_BELOW_BYTES => lines(dst, len),
             _ => large_by_size(dst, len),
         }
