@@ -1,29 +1,30 @@
-//! The code for sizes that the assembly does not copy, which returns `dst`.
+//! The code for sizes that the assembly does not copy.
 
-/// Defines `loops` and `overlapping_loops`, to which an entry point in assembly jumps. The arguments are the attributes
-/// of the level, its kernel in Rust and its block.
+/// Defines `loops` and `overlapping_loops`, which returns `dst`, to which an entry point in assembly jumps. The arguments
+/// are the attributes of the level, its kernel in Rust and its block.
 macro_rules! loops_returning {
     ($(#[$level:meta])* $kernel:ident, $block:ty) => {
         use super::$kernel::{BY_DISTANCE_FROM_BYTES, by_distance, large_by_size};
 
-        /// Returns `dst`.
-        ///
         /// # Safety
         /// The CPU has the level; `len > SMALL_MOST_BYTES` of the kernel; otherwise as
         /// [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
-        unsafe extern "C" fn loops(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+        unsafe extern "C" fn loops(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, unlikely};
-            // SAFETY: the same contract; len exceeds what both require.
+            // SAFETY: the same contract; len is what each requires.
             unsafe {
                 if len >= BY_DISTANCE_FROM_BYTES {
                     unlikely();
                     begin_on_a_line();
-                    return long(dst, src, len);
+                    match len {
+                        ..$crate::intent::LOOPS_BELOW_BYTES => by_distance(dst, src, len),
+                        _ => large_by_size(dst, src, len),
+                    }
+                } else {
+                    copy_forward::<$block, READ_KEPT>(dst, src, len);
                 }
-                copy_forward::<$block, READ_KEPT>(dst, src, len);
             }
-            dst
         }
 
         /// Returns `dst`. If it lies at least len bytes after `src`, modulo the address space, copying upwards
@@ -53,7 +54,7 @@ macro_rules! loops_returning {
             dst
         }
 
-        /// Returns `dst`. Not inlined, as [`long`].
+        /// Returns `dst`. Not inlined: its registers would be saved at every call.
         ///
         /// # Safety
         /// The CPU has the level; `len >= BY_DISTANCE_FROM_BYTES`; `dst` is not within the len bytes after `src`;
@@ -62,28 +63,15 @@ macro_rules! loops_returning {
         $(#[$level])*
         unsafe extern "C" fn overlapping_long(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
             use $crate::blocks::{READ_KEPT, copy_forward};
-            // SAFETY: the same contract. `long` gets buffers that are len bytes apart in both directions.
+            // SAFETY: the same contract; len is what each requires. Paths that allow no overlap get buffers that are len
+            // bytes apart in both directions.
             unsafe {
-                if src.addr().wrapping_sub(dst.addr()) >= len {
-                    return long(dst, src, len);
-                }
-                copy_forward::<$block, READ_KEPT>(dst, src, len);
-            }
-            dst
-        }
-
-        /// Returns `dst`. Not inlined: its registers would be saved at every call.
-        ///
-        /// # Safety
-        /// The CPU has the level; `len >= BY_DISTANCE_FROM_BYTES`; otherwise as [`bytes_raw`](super::bytes_raw).
-        #[inline(never)]
-        $(#[$level])*
-        unsafe extern "C" fn long(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-            // SAFETY: the same contract; len is what each requires.
-            unsafe {
-                match len {
-                    ..$crate::intent::LOOPS_BELOW_BYTES => by_distance(dst, src, len),
-                    _ => large_by_size(dst, src, len),
+                if src.addr().wrapping_sub(dst.addr()) < len {
+                    copy_forward::<$block, READ_KEPT>(dst, src, len);
+                } else if len < $crate::intent::LOOPS_BELOW_BYTES {
+                    by_distance(dst, src, len);
+                } else {
+                    large_by_size(dst, src, len);
                 }
             }
             dst

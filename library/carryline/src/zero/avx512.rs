@@ -197,7 +197,7 @@ pub(super) unsafe extern "C" fn without_masks(dst: *mut u8, len: usize) {
 /// [`fill_raw`](super::fill_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn unmasked(dst: *mut u8, len: usize) {
+pub(super) unsafe fn unmasked(dst: *mut u8, len: usize) {
     // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
