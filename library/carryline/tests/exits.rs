@@ -7,7 +7,6 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-use carryline::internals::cpu::features;
 use carryline::internals::kernels;
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
@@ -182,11 +181,11 @@ fn followed(start: usize) -> Followed {
     all
 }
 
-/// Every entry point of every kernel that this CPU can run, whether it contains non-temporal stores, and
-/// whether it may leave them unfenced.
+/// Every entry point of every kernel, also of those that this CPU cannot run, whether it contains non-temporal stores,
+/// and whether it may leave them unfenced.
 fn entries() -> Vec<(String, usize, bool, bool)> {
     let mut all = Vec::new();
-    for kernel in kernels::ZERO.iter().filter(|kernel| features().contains(kernel.needs)) {
+    for kernel in kernels::ZERO.iter() {
         let (name, code) = (kernel.name, kernel.function);
         let non_temporal = name != "portable";
         all.push((format!("zero {name}"), code.zero as usize, non_temporal, false));
@@ -195,11 +194,11 @@ fn entries() -> Vec<(String, usize, bool, bool)> {
         all.push((format!("zero {name} unfenced"), code.unfenced as usize, non_temporal, true));
         all.push((format!("zero {name} if_dirty"), code.if_dirty as usize, false, false));
     }
-    for kernel in kernels::SET.iter().filter(|kernel| features().contains(kernel.needs)) {
+    for kernel in kernels::SET.iter() {
         let (name, non_temporal) = (kernel.name, kernel.name != "portable");
         all.push((format!("set {name}"), kernel.function as usize, non_temporal, false));
     }
-    for kernel in kernels::COPY.iter().filter(|kernel| features().contains(kernel.needs)) {
+    for kernel in kernels::COPY.iter() {
         let (name, code) = (kernel.name, kernel.function);
         let non_temporal = name != "portable";
         all.push((format!("copy {name}"), code.copy as usize, non_temporal, false));
@@ -261,9 +260,9 @@ fn missing_fences_and_missing_vzeroupper_are_detected() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "overflow checks use registers: cargo test --release")]
 fn small_calls_save_no_register() {
-    let zeros = kernels::ZERO.iter().filter(|kernel| features().contains(kernel.needs));
-    let copies = kernels::COPY.iter().filter(|kernel| features().contains(kernel.needs));
-    let sums = kernels::CHECKSUM.iter().filter(|kernel| features().contains(kernel.needs));
+    let zeros = kernels::ZERO.iter();
+    let copies = kernels::COPY.iter();
+    let sums = kernels::CHECKSUM.iter();
     let entries = zeros
         .flat_map(|kernel| {
             [kernel.function.zero as usize, kernel.function.read_here as usize].map(|at| (kernel.name, at))
@@ -303,12 +302,10 @@ fn lines_of_the_straight_path(start: usize) -> BTreeSet<usize> {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "unoptimised code is longer: cargo test --release")]
 fn small_calls_run_through_few_lines_of_code() {
-    let runnable = |needs| features().contains(needs);
     let is_short = |name: &str| ["avx512", "avx512_prefer_256"].contains(&name);
-    let zeros = kernels::ZERO.iter().filter(|kernel| runnable(kernel.needs) && is_short(kernel.name));
-    let copies = kernels::COPY.iter().filter(|kernel| runnable(kernel.needs) && is_short(kernel.name));
-    let sums =
-        kernels::CHECKSUM.iter().filter(|kernel| runnable(kernel.needs) && kernel.name.starts_with("avx512"));
+    let zeros = kernels::ZERO.iter().filter(|kernel| is_short(kernel.name));
+    let copies = kernels::COPY.iter().filter(|kernel| is_short(kernel.name));
+    let sums = kernels::CHECKSUM.iter().filter(|kernel| kernel.name.starts_with("avx512"));
     let entries = zeros
         .map(|kernel| ("zero", kernel.function.zero as usize, 2))
         .chain(copies.flat_map(|kernel| {

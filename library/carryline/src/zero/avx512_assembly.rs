@@ -20,6 +20,60 @@ use core::arch::naked_asm;
 /// The code of this kernel.
 pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::avx512_branched::CODE };
 
+/// Zeroes the `rsi` bytes at `rax` and `rdi`, more than 512, line by line, with zeros in `xmm0`. `lines` of
+/// [`avx512`](super::avx512) explains the offsets.
+macro_rules! line_by_line {
+    () => {
+        "
+        mov ecx, edi
+        and ecx, 63
+        jz 6f
+        // The lanes from dst on in its line, and on to the next line.
+        mov rdx, -1
+        shlx rdx, rdx, rcx
+        kmovq k1, rdx
+        sub rdi, rcx
+        vmovdqu8 [rdi] {{k1}}, zmm0
+        add rdi, 64
+        6:
+        // The multiple of 256 below len - 256, and where the groups of the loop end.
+        lea ecx, [rsi - 257]
+        xor cl, cl
+        add rcx, rdi
+        .p2align 6
+        7:
+        vmovdqa64 [rdi], zmm0
+        vmovdqa64 [rdi + 64], zmm0
+        vmovdqa64 [rdi + 128], zmm0
+        vmovdqa64 [rdi + 192], zmm0
+        add rdi, 256
+        cmp rdi, rcx
+        jb 7b
+        // The line in which the data ends, the group four lines before it, and three lines.
+        lea rdx, [rax + rsi - 1]
+        mov r8, rdx
+        and r8, -64
+        lea rcx, [r8 - 256]
+        cmp rdi, rcx
+        cmova rdi, rcx
+        vmovdqa64 [rdi], zmm0
+        vmovdqa64 [rdi + 64], zmm0
+        vmovdqa64 [rdi + 128], zmm0
+        vmovdqa64 [rdi + 192], zmm0
+        vmovdqa64 [r8 - 192], zmm0
+        vmovdqa64 [r8 - 128], zmm0
+        vmovdqa64 [r8 - 64], zmm0
+        // The lanes up to the last byte: all, shifted by 63 less its place in the line.
+        not edx
+        mov rcx, -1
+        shrx rcx, rcx, rdx
+        kmovq k1, rcx
+        vmovdqu8 [r8] {{k1}}, zmm0
+        ret
+        "
+    };
+}
+
 /// Defines an entry point that zeroes less than [`LOOPS_BELOW_BYTES`], and jumps to `large` for more. The code is the
 /// same whether or not the declaration says that `dst` is returned.
 macro_rules! entry {
@@ -83,55 +137,11 @@ macro_rules! entry {
                 "vmovdqu64 [rdi + rsi - 64], zmm0",
                 "ret",
                 ".p2align 6",
-                // Above, line by line; `lines` of `avx512` explains the offsets. rdi is where the groups start.
+                // Above, line by line.
                 "5:",
                 "cmp rsi, {loops_below}",
                 "jae {large}",
-                "mov ecx, edi",
-                "and ecx, 63",
-                "jz 6f",
-                // The lanes from dst on in its line, and on to the next line.
-                "mov rdx, -1",
-                "shlx rdx, rdx, rcx",
-                "kmovq k1, rdx",
-                "sub rdi, rcx",
-                "vmovdqu8 [rdi] {{k1}}, zmm0",
-                "add rdi, 64",
-                "6:",
-                // The multiple of 256 below len - 256, and where the groups of the loop end.
-                "lea ecx, [rsi - 257]",
-                "xor cl, cl",
-                "add rcx, rdi",
-                ".p2align 6",
-                "7:",
-                "vmovdqa64 [rdi], zmm0",
-                "vmovdqa64 [rdi + 64], zmm0",
-                "vmovdqa64 [rdi + 128], zmm0",
-                "vmovdqa64 [rdi + 192], zmm0",
-                "add rdi, 256",
-                "cmp rdi, rcx",
-                "jb 7b",
-                // The line in which the data ends, the group four lines before it, and three lines.
-                "lea rdx, [rax + rsi - 1]",
-                "mov r8, rdx",
-                "and r8, -64",
-                "lea rcx, [r8 - 256]",
-                "cmp rdi, rcx",
-                "cmova rdi, rcx",
-                "vmovdqa64 [rdi], zmm0",
-                "vmovdqa64 [rdi + 64], zmm0",
-                "vmovdqa64 [rdi + 128], zmm0",
-                "vmovdqa64 [rdi + 192], zmm0",
-                "vmovdqa64 [r8 - 192], zmm0",
-                "vmovdqa64 [r8 - 128], zmm0",
-                "vmovdqa64 [r8 - 64], zmm0",
-                // The lanes up to the last byte: all, shifted by 63 less its place in the line.
-                "not edx",
-                "mov rcx, -1",
-                "shrx rcx, rcx, rdx",
-                "kmovq k1, rcx",
-                "vmovdqu8 [r8] {{k1}}, zmm0",
-                "ret",
+                line_by_line!(),
                 this = sym $entry,
                 unmasked = sym unmasked_returning,
                 loops_below = const LOOPS_BELOW_BYTES,
@@ -143,12 +153,29 @@ macro_rules! entry {
 
 entry! {
     /// Selects the code by length.
-    pub(super) zero
+    zero
 }
 
 entry! {
     /// As `zero`; returns `dst`.
     pub zero_returning -> *mut u8
+}
+
+/// The part of `zero` for more than 512 bytes.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `512 < len < LOOPS_BELOW_BYTES`; otherwise as
+/// [`fill_raw`](super::fill_raw).
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn lines(dst: *mut u8, len: usize) {
+    naked_asm!(
+        ".hidden {this}",
+        ".p2align 6",
+        "vpxor xmm0, xmm0, xmm0",
+        "mov rax, rdi",
+        line_by_line!(),
+        this = sym lines,
+    )
 }
 
 /// Returns `dst`.

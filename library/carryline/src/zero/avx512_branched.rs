@@ -63,7 +63,7 @@ unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
     unsafe {
         match len {
             ..=512 => avx512::short_read_here(dst, len),
-            _ => avx512_assembly::zero(dst, len),
+            _ => avx512_assembly::lines(dst, len),
         }
     }
 }
