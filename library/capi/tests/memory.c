@@ -66,6 +66,28 @@ static void without(size_t offset, size_t len) {
     expect_inside("copy", 0, offset, len, image + 5);
 }
 
+/* Calls through pointers, which are those of the functions. */
+static void directly(const carryline_routines *routines, size_t offset, size_t len) {
+    uint32_t sum = (carryline_checksum_partial)(image + 5, len, 9);
+    routines->zero(memory + offset, len);
+    expect_inside("routines->zero", 0, offset, len, NULL);
+    routines->copy(memory + offset, image + 5, len);
+    expect_inside("routines->copy", 0, offset, len, image + 5);
+    memcpy(memory + offset, image, len);
+    routines->move(memory + offset + len / 3, memory + offset, len);
+    expect(memcmp(memory + offset + len / 3, image, len) == 0, "routines->move", 0, offset, len);
+    memset(memory + offset, 0xa5, len + len / 3);
+    expect(routines->checksum_partial(image + 5, len, 9) == sum, "routines->checksum_partial", 0, offset, len);
+    expect(carryline_checksum_fold(routines->copy_and_sum(memory + offset, image + 5, len, 9)) ==
+               carryline_checksum_fold(sum),
+           "routines->copy_and_sum", 0, offset, len);
+    expect_inside("routines->copy_and_sum", 0, offset, len, image + 5);
+    (carryline_zero)(memory + offset, len);
+    expect_inside("the function zero", 0, offset, len, NULL);
+    (carryline_copy)(memory + offset, image + 5, len);
+    expect_inside("the function copy", 0, offset, len, image + 5);
+}
+
 int main(void) {
     static const size_t lengths[] = {511, 512, 513, 4095, 4096, 5000, 20480, LARGE};
     carryline_intent intent = carryline_intend(CARRYLINE_NEXT_UNKNOWN);
@@ -95,9 +117,15 @@ int main(void) {
     for (offset = 1; offset <= 60; offset += 7) {
         for (len = 0; len <= SMALL; len++) {
             without(offset, len);
+            directly(carryline_routines_in_force(), offset, len);
         }
         without(offset, LARGE);
+        directly(carryline_routines_in_force(), offset, LARGE);
     }
+    carryline_zero(NULL, 0);
+    carryline_copy(NULL, NULL, 0);
+    carryline_move(NULL, NULL, 0);
+    expect(carryline_copy_and_sum(NULL, NULL, 0, 7) == 7, "nothing is added", 0, 0, 0);
     carryline_zero_secret(NULL, 0);
     expect(carryline_zero_if_dirty(NULL, 0) == 0, "nothing is not written", 0, 0, 0);
     if (!broken) {

@@ -58,6 +58,24 @@ static void functions_are_right(void) {
     expect(copied[0] == 0 && memcmp(copied, copied + 1, BYTES - 1) == 0, "zeroes are right", "");
 }
 
+/* A profile that prefers another kernel replaces the pointers; the one from before remains valid. */
+static void pointers_follow(const char *path) {
+    const carryline_routines *routines = carryline_routines_in_force();
+    void (*before)(void *, size_t);
+    carryline_zero(copied, BYTES);
+    before = routines->zero;
+    expect(load(path, PROFILE("last_level_bytes = 4_194_304\n[kernels]\nzero = \"portable\"\n"), NULL, 0), "a kernel", "");
+    expect(routines == carryline_routines_in_force(), "the pointers have one place", "");
+#if defined(__x86_64__)
+    expect(routines->zero != before, "the pointer is replaced", "");
+#endif
+    memset(copied, 1, BYTES);
+    before(copied, BYTES / 2);
+    routines->zero(copied + BYTES / 2, BYTES - BYTES / 2);
+    expect(copied[0] == 0 && memcmp(copied, copied + 1, BYTES - 1) == 0, "both zero", "");
+    functions_are_right();
+}
+
 int main(void) {
     char path[] = "/tmp/carryline-tuning-XXXXXX";
     char message[200] = "before";
@@ -87,6 +105,8 @@ int main(void) {
     expect(!load(path, PROFILE(""), message, 1), "room for the end alone", "");
     expect(message[0] == 0 && message[1] == '#', "the end alone", "");
     functions_are_right();
+
+    pointers_follow(path);
 
     unlink(path);
     puts(broken ? "broken" : "kept");
