@@ -1,5 +1,6 @@
 //! The state of an emulated CPU, and its operands.
 
+use crate::PAGE_BYTES;
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,6 +26,8 @@ pub struct Machine {
     pub sign: bool,
     pub overflow: bool,
     pub next: u64,
+    /// How many masked accesses of a call reached into a page of no buffer: hundreds of cycles each if it is not mapped.
+    pub slow_masks: usize,
     stack: Vec<u64>,
     program: Vec<Range<usize>>,
     readable: Vec<Range<usize>>,
@@ -50,6 +53,7 @@ impl Machine {
             sign: false,
             overflow: false,
             next: 0,
+            slow_masks: 0,
             stack: vec![0; STACK_WORDS],
             program: of_program.map(|line| range(line).expect("an address range")).collect(),
             readable: Vec::new(),
@@ -78,6 +82,7 @@ impl Machine {
         for (register, argument) in [7, 6, 2, 1].into_iter().zip(arguments) {
             self.general[register] = *argument;
         }
+        self.slow_masks = 0;
         (self.readable, self.writable) = (readable.to_vec(), writable.to_vec());
         let saved = [3, 5, 12, 13, 14, 15].map(|number| self.general[number]);
         let top = self.stack.as_ptr().expose_provenance() + (STACK_WORDS - 1) * size_of::<u64>();
@@ -132,6 +137,22 @@ impl Machine {
         );
         // SAFETY: the range belongs to a live buffer of the caller, to the program or to the stack.
         unsafe { with_exposed_provenance::<[u8; N]>(bytes.start).read_unaligned() }
+    }
+
+    /// Notes a masked access to bytes of which not all are accessed.
+    pub fn note_masked(&mut self, address: u64, size: usize) {
+        let stack = self.stack.as_ptr_range();
+        let stack = stack.start.expose_provenance()..stack.end.expose_provenance();
+        let pages =
+            |range: &Range<usize>| range.start / PAGE_BYTES..=range.end.saturating_sub(1) / PAGE_BYTES;
+        let is_mapped = |page: usize| {
+            let mut known = self.readable.iter().chain(&self.writable).chain([&stack]);
+            known.any(|range| !range.is_empty() && pages(range).contains(&page))
+        };
+        let accessed = address as usize..address as usize + size;
+        if !pages(&accessed).all(is_mapped) {
+            self.slow_masks += 1;
+        }
     }
 
     /// Stores bytes, all of which must be writable.

@@ -138,9 +138,10 @@ impl Machine {
         if instruction.op_kind(0) == OpKind::Memory {
             let address = self.address(instruction, 0);
             let size = instruction.memory_size().size();
-            if active == u64::MAX {
+            if instruction.op_mask() == Register::None {
                 return self.store(address, &value[..size]);
             }
+            self.note_masked(address, size);
             for at in (0..size).step_by(lane).filter(|at| active >> (at / lane) & 1 != 0) {
                 self.store(address + at as u64, &value[at..at + lane]);
             }
@@ -171,13 +172,14 @@ impl Machine {
                 !aligned.contains(&instruction.mnemonic()) || (address as usize).is_multiple_of(size),
                 "an aligned load"
             );
-            if active == u64::MAX {
+            if instruction.op_mask() == Register::None {
                 match size {
                     16 => value[..16].copy_from_slice(&self.load::<16>(address)),
                     32 => value[..32].copy_from_slice(&self.load::<32>(address)),
                     _ => value = self.load(address),
                 }
             } else {
+                self.note_masked(address, size);
                 for at in (0..size).filter(|at| active >> (at / lane) & 1 != 0) {
                     [value[at]] = self.load(address + at as u64);
                 }
