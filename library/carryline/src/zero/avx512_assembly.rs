@@ -28,7 +28,7 @@ macro_rules! line_by_line {
         mov ecx, edi
         and ecx, 63
         jz 6f
-        // The lanes from dst on in its line, and on to the next line.
+        /* The lanes from dst on in its line, and on to the next line. */
         mov rdx, -1
         shlx rdx, rdx, rcx
         kmovq k1, rdx
@@ -36,7 +36,7 @@ macro_rules! line_by_line {
         vmovdqu8 [rdi] {{k1}}, zmm0
         add rdi, 64
         6:
-        // The multiple of 256 below len - 256, and where the groups of the loop end.
+        /* The multiple of 256 below len - 256, and where the groups of the loop end. */
         lea ecx, [rsi - 257]
         xor cl, cl
         add rcx, rdi
@@ -49,7 +49,7 @@ macro_rules! line_by_line {
         add rdi, 256
         cmp rdi, rcx
         jb 7b
-        // The line in which the data ends, the group four lines before it, and three lines.
+        /* The line in which the data ends, the group four lines before it, and three lines. */
         lea rdx, [rax + rsi - 1]
         mov r8, rdx
         and r8, -64
@@ -63,7 +63,7 @@ macro_rules! line_by_line {
         vmovdqa64 [r8 - 192], zmm0
         vmovdqa64 [r8 - 128], zmm0
         vmovdqa64 [r8 - 64], zmm0
-        // The lanes up to the last byte: all, shifted by 63 less its place in the line.
+        /* The lanes up to the last byte: all, shifted by 63 less its place in the line. */
         not edx
         mov rcx, -1
         shrx rcx, rcx, rdx
