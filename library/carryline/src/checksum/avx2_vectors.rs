@@ -31,7 +31,7 @@ pub(crate) const BLOCK_BYTES: usize = 512 * GROUP_BYTES;
 
 /// Starting at byte 2 * [`GROUP_BYTES`] - n, the first n bytes of a vector are selected; starting at byte n,
 /// the last n bytes of a group.
-static SELECTED: Selected = Selected({
+pub(super) static SELECTED: Selected = Selected({
     let mut bytes = [0; 2 * GROUP_BYTES + 32];
     let mut i = GROUP_BYTES;
     while i < 2 * GROUP_BYTES {
@@ -43,7 +43,7 @@ static SELECTED: Selected = Selected({
 
 /// Aligned, so that as few loads as possible cross a cache line.
 #[repr(align(64))]
-struct Selected([u8; 2 * GROUP_BYTES + 32]);
+pub(super) struct Selected([u8; 2 * GROUP_BYTES + 32]);
 
 /// A vector of which the first `bytes` are selected.
 #[inline]

@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::adc;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{avx2, avx2_copy, avx512, avx512_branched, avx512_copy, avx512_lanes};
+use super::{avx2_assembly, avx2_copy, avx512, avx512_branched, avx512_copy, avx512_lanes};
 use super::{by_blocks, portable};
 use crate::cpu::Features;
 use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel};
@@ -22,7 +22,7 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_lanes", needs: AVX512_DOT, function: avx512_lanes::partial },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2::partial },
+    Kernel { name: "avx2", needs: Features::AVX2, function: avx2_assembly::partial },
     #[cfg(target_arch = "x86_64")]
     Kernel { name: "adc", needs: Features::NONE, function: adc::partial },
     Kernel { name: "portable", needs: Features::NONE, function: portable::partial },

@@ -46,6 +46,15 @@ pub(crate) mod adc;
 mod addresses;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+mod avx2_assembly;
+// Assembly is for ELF, with arguments in the registers of System V; elsewhere, LLVM compiles the whole kernel.
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "sse2",
+    not(any(target_os = "linux", target_os = "none"))
+))]
+use avx2 as avx2_assembly;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
