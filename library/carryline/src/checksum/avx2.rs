@@ -113,7 +113,7 @@ pub(super) unsafe extern "C" fn above_256(data: *const u8, len: usize, seed: u32
 /// # Safety
 /// `len < 4`; `data` is valid for reads of `len` bytes.
 #[inline(always)]
-pub(super) unsafe fn below_4(data: *const u8, len: usize) -> u64 {
+unsafe fn below_4(data: *const u8, len: usize) -> u64 {
     if len == 0 {
         return 0;
     }
