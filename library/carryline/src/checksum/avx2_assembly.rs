@@ -4,9 +4,9 @@
 //! On a Zen 3 whose cores are shared with other guests, 80, 128 and 160 bytes at offset 0 take 19.7, 18.6 and 23.5 ticks by
 //! the exported function of the C library; with LLVM's order of the same instructions 21.0, 20.9 and 25.6 in the same run.
 
-use super::avx2::{LANES, above_256};
-use super::avx2_vectors::SELECTED;
 use super::adc;
+use super::avx2::{LANES, above_512, from_257_to_512};
+use super::avx2_vectors::SELECTED;
 use core::arch::naked_asm;
 
 /// Rounds up a quotient by 2^16 of each lane.
@@ -112,8 +112,10 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         finish!(),
         ".p2align 6",
         "2:",
-        "cmp rsi, 256",
-        "ja {above_256}",
+        "cmp rsi, 512",
+        "ja {above_512}",
+        "cmp esi, 256",
+        "ja {from_257_to_512}",
         "cmp esi, 128",
         "ja 3f",
         "cmp esi, 64",
@@ -208,6 +210,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         lanes = sym LANES,
         selected = sym SELECTED,
         half = sym HALF,
-        above_256 = sym above_256,
+        from_257_to_512 = sym from_257_to_512,
+        above_512 = sym above_512,
     )
 }
