@@ -1,6 +1,8 @@
 //! Loops of four blocks with aligned stores: filling, and copying in both directions.
 
-use super::{Block, Fill, Zero, bytes_to_next_multiple, load, store};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use super::bytes_to_next_multiple;
+use super::{Block, Fill, Zero, load, store};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use core::hint::select_unpredictable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

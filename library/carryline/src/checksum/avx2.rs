@@ -65,7 +65,7 @@ pub(super) unsafe fn from_4_to_64(data: *const u8, len: usize, seed: u32) -> u32
 }
 
 /// Selects the code above 64 bytes; with `COPY`, also copies to `dst`. Above 256, lengths up to 512 are told apart
-/// first: with two more jumps, 257 bytes took 17.9 instead of 16.5 ticks on Zen 3, 1024 bytes as long.
+/// first: with one more jump, 257 bytes took 17.9 instead of 16.5 ticks on Zen 3; 1024 bytes take as long.
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 64`; `src` is valid for reads and, with `COPY`, `dst` for writes of `len` bytes;

@@ -1,8 +1,8 @@
 //! [`avx2`](super::avx2) with assembly for up to 256 bytes: its own code, but every branch leads to the start of a cache
 //! line of code, and sizes above 256 are told apart first. LLVM aligns no branch targets.
 //!
-//! On a Zen 3 whose cores are shared with other guests, 80, 128 and 160 bytes at offset 0 take 19.7, 18.6 and 23.5 ticks by
-//! the exported function of the C library; with LLVM's order of the same instructions 21.0, 20.9 and 25.6 in the same run.
+//! By the exported function of the C library on a quiet Zen 3, 80, 160 and 256 bytes at offset 0 take 11.4, 13.0 and
+//! 13.7 ticks; with LLVM's order of the same instructions 12.2, 14.2 and 14.8 in the same run.
 
 use super::adc;
 use super::avx2::{LANES, above_512, from_257_to_512};
