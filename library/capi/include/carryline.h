@@ -109,7 +109,7 @@ void carryline_copy_with(void *dst, const void *src, size_t len, carryline_inten
 void carryline_move_with(void *dst, const void *src, size_t len, carryline_intent intent);
 
 /* The routines that the functions of the same names jump to on this CPU. A call through a pointer spares that jump, which
- * takes longer than zeroing or copying a few bytes does. */
+ * can take as long as zeroing or copying a few bytes does. */
 typedef struct carryline_routines {
     void (*zero)(void *dst, size_t len);
     void (*copy)(void *dst, const void *src, size_t len);

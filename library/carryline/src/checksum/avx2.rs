@@ -95,8 +95,11 @@ pub(super) unsafe fn above_64<const COPY: bool>(dst: *mut u8, src: *const u8, le
     }
 }
 
+/// A part of [`above_64`], for the assembly.
+///
 /// # Safety
 /// The CPU has AVX2; `256 < len <= 512`; `data` is valid for reads of `len` bytes.
+#[cfg(any(target_os = "linux", target_os = "none"))]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe extern "C" fn from_257_to_512(data: *const u8, len: usize, seed: u32) -> u32 {
     begin_on_a_line();
@@ -109,8 +112,11 @@ pub(super) unsafe extern "C" fn from_257_to_512(data: *const u8, len: usize, see
     }
 }
 
+/// A part of [`above_64`], for the assembly.
+///
 /// # Safety
 /// The CPU has AVX2; `len > 512`; `data` is valid for reads of `len` bytes.
+#[cfg(any(target_os = "linux", target_os = "none"))]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe extern "C" fn above_512(data: *const u8, len: usize, seed: u32) -> u32 {
     begin_on_a_line();
@@ -289,6 +295,8 @@ unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
 }
 
 /// The sum of more than [`UNALIGNED_UP_TO_BYTES`]. Not inlined: its registers would be saved at every call.
+///
+/// A part of [`above_64`], for the assembly.
 ///
 /// # Safety
 /// The CPU has AVX2; `len > 512`; `data` is valid for reads of `len` bytes.
