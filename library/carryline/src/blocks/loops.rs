@@ -135,6 +135,35 @@ pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
     unsafe { fill_aligned_loop::<B>(dst, len, Zero) }
 }
 
+/// As [`zero_aligned_loop`] without a loop: four blocks at the start, `ALIGNED` aligned ones up to the last multiple of the
+/// block before the end, and one that ends with the buffer. A fifth one at the start is only stored if the first four and
+/// the aligned ones do not meet.
+///
+/// # Safety
+/// `(ALIGNED + 1) * B::BYTES <= len <= (ALIGNED + 5) * B::BYTES`, and `ALIGNED` is at least 3; `dst` is valid for writes of
+/// `len` bytes.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub(crate) unsafe fn zero_mostly_aligned<B: Block, const ALIGNED: usize>(dst: *mut u8, len: usize) {
+    // SAFETY: the aligned blocks end at most one block before len, hence begin inside the buffer, and end before len. The
+    // first four, or five, and the last are inside too.
+    unsafe {
+        let block: B = Zero.block();
+        fill_group(dst, block);
+        let start = end_of_groups::<B>(dst, len) - ALIGNED * B::BYTES;
+        if start > 4 * B::BYTES {
+            unlikely();
+            store(dst.add(4 * B::BYTES), block);
+        }
+        for i in 0..ALIGNED {
+            store(dst.add(start + i * B::BYTES), block);
+            compiler_fence(Ordering::SeqCst);
+        }
+        store(dst.add(len - B::BYTES), block);
+    }
+    super::end_of_branch::<ALIGNED>();
+}
+
 /// Copies upwards in the manner of [`fill_aligned_loop`]. The tail and each group are loaded before what is stored
 /// before them, so the destination may also begin below the source and reach into it. The head is stored as
 /// early as that allows: while it waits to be stored, later loads with the same low 12 bits wait too.

@@ -26,11 +26,13 @@ mod non_temporal;
 mod rep;
 
 pub(crate) use dirty::zero_if_dirty;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use loops::unlikely;
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward, fill_aligned_loop, zero_aligned_loop};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::{
     READ_ONCE, by_distance_from_bytes, copy_by_distance, is_downwards_faster, load_group, order_by_distance,
-    store_group, unlikely,
+    store_group, zero_mostly_aligned,
 };
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use masked::{

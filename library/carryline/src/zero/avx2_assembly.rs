@@ -4,8 +4,11 @@
 //! On a Zen 3 whose cores are shared with other guests, 8, 256 and 384 bytes take 8 to 9.5, 9 to 11 and 11 to 15 ticks;
 //! with LLVM's order of the same stores, and a loop from 257 bytes on, 9 to 12, 10 to 15 and 13 to 21 at the same
 //! moments. If all stores of 384 bytes were unaligned, they would take 16 ticks at offset 16 where these take 14, and
-//! 21 at offset 5 where these take 17. If five unaligned stores ended with the buffer, instead of beginning with it, 383
-//! bytes at offset 0 would take 13.6 ticks instead of 10.6, and at random offsets 13.6 instead of 14.2.
+//! 21 at offset 5 where these take 17. If the unaligned stores ended with the buffer, instead of beginning with it, 383
+//! bytes at offset 0 would take 13.6 ticks instead of 10.6, and at random offsets 13.6 instead of 14.2. With the fifth
+//! unaligned store always, on a quiet Zen 3, 320 and 512 bytes at offset 0 take 10.6 and 13.6 ticks instead of 9.8 and
+//! 12.8, 320 at random offsets 15.0 instead of 14.1; only 482 to 511 bytes at random offsets, where the branch is
+//! mispredicted, would gain (17.6 instead of 18.6 with 500).
 
 use super::avx2::large_by_size;
 use crate::blocks::{begin_on_a_line, unlikely, zero_aligned_loop};
@@ -119,8 +122,9 @@ macro_rules! entry {
                 "vzeroupper",
                 "ret",
                 ".p2align 6",
-                // 257 to 512: five stores from the start on, 7 or 11 aligned ones up to the last multiple of 32 before
-                // the end, which begin 225 to 256 or 353 to 384 bytes before it, and one that ends with the buffer.
+                // 257 to 512: four stores from the start on, 7 or 11 aligned ones up to the last multiple of 32 before the
+                // end, which begin 225 to 256 or 353 to 384 bytes before it, and one that ends with the buffer. A store
+                // between the first four and the aligned ones is only made if they do not meet.
                 "6:",
                 "cmp rsi, 512",
                 "ja {above_512}",
@@ -132,17 +136,31 @@ macro_rules! entry {
                 "vmovdqu [rdi + 32], ymm0",
                 "vmovdqu [rdi + 64], ymm0",
                 "vmovdqu [rdi + 96], ymm0",
-                "vmovdqu [rdi + 128], ymm0",
                 "cmp esi, 384",
                 "ja 7f",
+                "lea rdx, [rdi + 224]",
+                "cmp rcx, rdx",
+                "ja 8f",
+                "6:",
                 aligned_seven_and_last!(),
                 ".p2align 6",
+                "7:",
+                "lea rdx, [rdi + 352]",
+                "cmp rcx, rdx",
+                "ja 9f",
                 "7:",
                 "vmovdqa [rcx - 224], ymm0",
                 "vmovdqa [rcx - 192], ymm0",
                 "vmovdqa [rcx - 160], ymm0",
                 "vmovdqa [rcx - 128], ymm0",
                 aligned_seven_and_last!(),
+                "8:",
+                "vmovdqu [rdi + 128], ymm0",
+                "jmp 6b",
+                ".p2align 6",
+                "9:",
+                "vmovdqu [rdi + 128], ymm0",
+                "jmp 7b",
                 this = sym $entry,
                 above_512 = sym above_512,
             )

@@ -4,6 +4,7 @@ use super::ladder::ladder;
 use super::portable::read_here as short_read_here;
 use crate::blocks::{
     Block16, begin_on_a_line, end_of_branch, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64,
+    zero_mostly_aligned,
 };
 use crate::intent::LOOPS_BELOW_BYTES;
 
@@ -22,8 +23,9 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
                 zero_head_tail::<Block16, 4>(dst, len);
                 end_of_branch::<128>();
             }
-            129..=192 => zero_head_tail::<Block16, 6>(dst, len),
-            193..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
+            129..=192 => zero_mostly_aligned::<Block16, 7>(dst, len),
+            193..=256 => zero_mostly_aligned::<Block16, 11>(dst, len),
+            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
             _ => {
                 begin_on_a_line();
                 large_by_size(dst, len);
