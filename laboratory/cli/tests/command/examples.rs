@@ -57,11 +57,10 @@ fn shorter(command: &str, few: bool) -> String {
         Some("verify") if command == "carryline verify" => few.replace(" --variants", ""),
         Some("audit") if command == "carryline audit" => "carryline".to_owned(),
         Some("watch") => format!("--rounds 1{few}"),
-        // Of the families, this one has the fewest large buffers.
-        Some("run")
-            if !few.is_empty() && !["--family", "--plugin"].iter().any(|word| command.contains(word)) =>
-        {
-            format!("--family copy_checksum --budget 300ms --replicates 1{few}")
+        // Of the families, copy_checksum has the fewest large buffers; a plug-in has one of its own.
+        Some("run") if !few.is_empty() && !command.contains("--family") => {
+            let family = if command.contains(":checksum") { "checksum" } else { "copy_checksum" };
+            format!("--family {family} --budget 300ms --replicates 1{few}")
         }
         Some("run" | "measure") => format!("--budget 300ms --replicates 1{few}"),
         Some("tune") if command.contains("--check") => "--budget 1s".to_owned(),
