@@ -38,7 +38,8 @@ macro_rules! add_words {
 pub(crate) unsafe extern "C" fn partial(mut data: *const u8, len: usize, seed: u32) -> u32 {
     let mut low = u64::from(seed);
     let mut high = 0;
-    // SAFETY: 128 bytes are read while at least 128 are left, and `digits` gets the rest, behind at least 8 bytes in all.
+    // SAFETY: fewer than 8 bytes are read by `below_8`. Of more, 128 are read while at least 128 are left; `digits` gets the
+    // rest, with which at least 8 bytes end.
     unsafe {
         if len < 8 {
             unlikely();
@@ -134,6 +135,6 @@ unsafe fn digits(data: *const u8, left: usize, mut low: u64, high: u64) -> u32 {
             options(pure, readonly, nostack)
         );
     }
-    // Fewer than 32 bits.
+    // At most 32 bits are left.
     low as u32
 }
