@@ -145,8 +145,9 @@ pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) unsafe fn zero_mostly_aligned<B: Block, const ALIGNED: usize>(dst: *mut u8, len: usize) {
-    // SAFETY: the aligned blocks end less than or exactly one block before len, so that they begin inside the buffer. The
-    // first four and the last are no longer than len. A fifth is followed by the end of an aligned block.
+    // SAFETY: the buffer has at least ALIGNED + 1 blocks, hence the first four and the last. The aligned ones end below len,
+    // but at most one block below, so that they begin inside the buffer. The fifth is only stored if they begin behind its
+    // start, hence end behind its end.
     unsafe {
         let block: B = Zero.block();
         fill_group(dst, block);

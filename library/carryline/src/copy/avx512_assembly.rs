@@ -5,7 +5,8 @@
 //! On Emerald Rapids LLVM's code, whose paths begin where the one before ends, took 9.8 ticks for 385 bytes at offset 0
 //! and 10.5 after another path had become longer; 256 bytes at random offsets 7.5 and 7.8. Six blocks instead of eight
 //! for 257 to 384 bytes take 10.7 instead of 13.9 ticks at random offsets, for one more branch, which is mispredicted in up
-//! to 0.6 % of the calls of the fleet's sets, if a branch is predicted by how often it is taken. The order of the branches is that of [zeroing](crate::zero).
+//! to 0.6 % of the calls of the fleet's sets, if a branch is predicted by how often it is taken. The order of the branches
+//! is that of [zeroing](crate::zero).
 
 use super::avx512::unmasked;
 use super::returning::loops_returning;
