@@ -4,23 +4,34 @@
 use super::{Block16, Fill, LINE_BYTES, Zero, copy_head_tail, fill_head_tail};
 use core::arch::asm;
 
-/// `rep stosb`, after a head that aligns it to a line if it is unaligned: an unneeded head would read its
-/// line.
+/// `rep stosb` for the whole lines, and vectors for partial lines at the ends; unneeded, they would read their line.
+///
+/// ```text
+/// [ head ]                              [ tail ]
+///     |    line    |    line    |    line    |
+/// ```
+///
+/// On Zen 3, 3072 and 4096 bytes at random offsets take 130 and 154 ticks; with a head alone 156 and 180, without either
+/// 163 and 187, aligned 126 and 151.
 ///
 /// # Safety
 /// `len >= 64`; `dst` is valid for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn fill_rep_stosb(dst: *mut u8, len: usize, fill: impl Fill) {
     let skip = dst.addr().wrapping_neg() & (LINE_BYTES - 1);
-    // SAFETY: the head takes 64 of at least 64 bytes; `rep stosb` starts up to 63 bytes in and ends at len.
-    // The direction flag is clear on entry to every function.
+    let lines = (len - skip) & !(LINE_BYTES - 1);
+    // SAFETY: head and tail take 64 of at least 64 bytes each; `rep stosb` starts up to 63 bytes in and ends at or before
+    // len. The direction flag is clear on entry to every function.
     unsafe {
         if skip != 0 {
             fill_head_tail::<Block16, 2>(dst, LINE_BYTES, fill);
         }
+        if skip + lines != len {
+            fill_head_tail::<Block16, 2>(dst.add(len - LINE_BYTES), LINE_BYTES, fill);
+        }
         asm!(
             "rep stosb",
-            inout("rcx") len - skip => _,
+            inout("rcx") lines => _,
             inout("rdi") dst.add(skip) => _,
             in("al") fill.byte(),
             options(nostack, preserves_flags)
