@@ -6,6 +6,7 @@
 //! smallest size. A threshold is the size at which two of these cross.
 
 use crate::arms::Cell;
+use carryline::internals::cpu::{Features, features};
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Beside, Cache, CacheMethod, Condition, Offsets, Then};
 use carryline_machine::process::allowed_cpus;
@@ -74,8 +75,8 @@ pub const SHARE: &str = "cache_share_bytes";
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// The questions about stores.
-pub const STORES: [Question; 5] = [
+/// The questions about stores where they are of 32 bytes or more; see [`stores`].
+const STORES: [Question; 5] = [
     Question {
         family: Family::Zero,
         subject: "carryline",
@@ -154,9 +155,24 @@ pub const PREFETCHES: [Question; 2] = [
     },
 ];
 
-/// All questions about the library.
+/// The questions about stores on a CPU with these features. `rep stosb` has a threshold of its own, which may be lower,
+/// where a loop stores 16 bytes at a time.
+#[must_use]
+pub fn stores(features: Features) -> [Question; STORES.len()] {
+    let is_narrow = features.contains(Features::SSE2) && !features.contains(Features::AVX2);
+    STORES.map(|question| match question.alternative {
+        "rep_stosb_from_bytes" if is_narrow => Question {
+            alternative: "rep_stosb_narrow_from_bytes",
+            sizes: (2 * KIB, question.sizes.1),
+            ..question
+        },
+        _ => question,
+    })
+}
+
+/// All questions about the library on this CPU.
 pub fn all() -> impl Iterator<Item = Question> + Clone {
-    STORES.into_iter().chain(PREFETCHES)
+    stores(features()).into_iter().chain(PREFETCHES)
 }
 
 impl Question {

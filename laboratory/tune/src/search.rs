@@ -1,7 +1,7 @@
 //! The search: kernels, then thresholds, then the prefetch distance.
 
 use crate::arms::{self, Cell, Lab};
-use crate::questions::{PREFETCHES, Question, STORES};
+use crate::questions::{PREFETCHES, Question, stores};
 use crate::settings::{Settings, function};
 use crate::thresholds::{Answer, Knobs, Measured, search_thresholds};
 use carryline::internals::cpu;
@@ -41,7 +41,7 @@ pub fn search(
     let of_families = |questions: &[Question]| -> Vec<Question> {
         questions.iter().filter(|question| families.contains(&question.family)).copied().collect()
     };
-    let (stores, mut prefetches) = (of_families(&STORES), of_families(&PREFETCHES));
+    let (stores, mut prefetches) = (of_families(&stores(cpu::features())), of_families(&PREFETCHES));
     prefetches.retain(|question| question.family != Family::Checksum || sums_prefetch(base));
     let has_distance = families.contains(&Family::Checksum) && sums_prefetch(base);
     let distances = if has_distance { FOR_DISTANCES } else { 0.0 };

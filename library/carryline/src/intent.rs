@@ -3,7 +3,7 @@
 
 use crate::cpu::caches::SHARE_BYTES;
 use crate::profile::Decision;
-use crate::tuning::decided;
+use crate::tuning::{decided, known};
 
 /// Who uses the bytes next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -125,6 +125,9 @@ pub(crate) const NON_TEMPORAL_LEAST_BYTES: usize = 512;
 /// decision for them.
 pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 
+/// The same for zeroing with stores of at most 16 bytes, for which `rep stosb` is faster earlier.
+pub const NARROW_LOOPS_BELOW_BYTES: usize = 2 << 10;
+
 /// The method of storing the bytes of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
@@ -176,7 +179,14 @@ impl Plan {
     #[must_use]
     #[inline(always)]
     pub fn of_zero(intent: Intent, len: usize) -> Plan {
-        Plan::of(intent, len, Job::Zero, has_erms, decided)
+        Plan::of(intent, len, Job::Zero, decided)
+    }
+
+    /// Whether the plan for zeroing `len` bytes without an intent is known to be [`Way::String`]: sooner than by the
+    /// plan, which may have to find out.
+    #[inline(always)]
+    pub(crate) fn is_zero_by_string(len: usize) -> bool {
+        len < *SHARE_BYTES.start() && known(Decision::RepStosb).is_some_and(|from| len >= from)
     }
 
     /// The plan for copying `len` bytes from `src` to `dst`.
@@ -184,7 +194,7 @@ impl Plan {
     #[inline(always)]
     pub fn of_copy(intent: Intent, dst: *const u8, src: *const u8, len: usize) -> Plan {
         let job = Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) };
-        Plan::of(intent, len, job, has_erms, decided)
+        Plan::of(intent, len, job, decided)
     }
 
     /// The plan for the same call without a fence. Without the wait for memory, `NotSoon` bytes get
@@ -199,17 +209,12 @@ impl Plan {
     }
 
     /// Chooses the method. If the caches decide, all buffers of the job must fit into them. Their share is at
-    /// least the smallest of [`SHARE_BYTES`], so it is read only from there on. The features are read last: a
-    /// load waits for stores of an earlier call that have the same low address bits, and a large call leaves
-    /// many. Reading two values through pointers adds 4 to 6 ticks to copies of 12 to 20 KiB on Zen 5.
+    /// least the smallest of [`SHARE_BYTES`], so it is read only from there on: a load waits for stores of an earlier
+    /// call that have the same low address bits, and a large call leaves many. Reading two values through pointers
+    /// adds 4 to 6 ticks to copies of 12 to 20 KiB on Zen 5. No features are read: on a CPU without fast string
+    /// instructions, their thresholds are [`NEVER`](crate::profile::NEVER).
     #[inline(always)]
-    fn of(
-        intent: Intent,
-        len: usize,
-        job: Job,
-        has_erms: impl Fn() -> bool,
-        decided: impl Fn(Decision) -> usize,
-    ) -> Plan {
+    fn of(intent: Intent, len: usize, job: Job, decided: impl Fn(Decision) -> usize) -> Plan {
         let is_not_soon = matches!(intent.next, Next::NotSoon | Next::Device);
         let (buffers, non_temporal, string, is_string_safe) = match job {
             Job::Zero => {
@@ -240,23 +245,10 @@ impl Plan {
         };
         let way = match () {
             () if is_non_temporal => Way::NonTemporal,
-            () if !is_read_once && len >= decided(string) && is_string_safe && has_erms() => Way::String,
+            () if !is_read_once && len >= decided(string) && is_string_safe => Way::String,
             () => Way::Loop,
         };
         Plan { way, source_done: is_read_once }
-    }
-}
-
-/// Whether the CPU has fast string instructions that are not masked.
-#[inline(always)]
-fn has_erms() -> bool {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    {
-        crate::cpu::known_features().contains(crate::cpu::Features::ERMS)
-    }
-    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
-    {
-        false
     }
 }
 

@@ -1,13 +1,13 @@
 //! Fills memory with any byte, for implementations of `memset` such as the interposer's.
 //!
-//! It uses the blocks and size classes of zeroing; from [`LOOPS_BELOW_BYTES`] on, the plan for zeroing
-//! selects a loop, `rep stosb` or non-temporal stores.
+//! It uses the blocks and size classes of zeroing; for larger sizes, the plan for zeroing selects a loop, `rep stosb` or
+//! non-temporal stores.
 
 use crate::blocks::{Block16, fill_aligned_loop, fill_head_tail, fill_up_to_32};
 use crate::cpu::Features;
 use crate::dispatch::Kernel;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use crate::intent::LOOPS_BELOW_BYTES;
+use crate::intent::{LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES};
 
 /// `set(dst, byte, len)`.
 pub type SetFn = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize);
@@ -18,6 +18,8 @@ pub static KERNELS: &[Kernel<SetFn>] = &[
     Kernel { name: "avx512", needs: Features::AVX512, function: avx512 },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2 },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "sse2", needs: Features::SSE2, function: sse2 },
     Kernel { name: "portable", needs: Features::NONE, function: portable },
 ];
 
@@ -39,12 +41,15 @@ unsafe extern "C" fn portable(dst: *mut u8, byte: u8, len: usize) {
 }
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use x86_64::{avx2, avx512};
+use x86_64::{avx2, avx512, sse2};
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86_64 {
-    use super::{LOOPS_BELOW_BYTES, fill_aligned_loop, fill_head_tail, fill_up_to_32};
-    use crate::blocks::{fence, fill_non_temporal, fill_rep_stosb, is_mask_slow};
+    use super::{
+        LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, fill_aligned_loop, fill_head_tail, fill_up_to_32,
+        portable,
+    };
+    use crate::blocks::{Block16, fence, fill_non_temporal, fill_rep_stosb, is_mask_slow};
     use crate::intent::{Intent, Plan, Way};
     use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
 
@@ -52,7 +57,7 @@ mod x86_64 {
     macro_rules! large {
         ($name:ident, $level:literal, $block:ty) => {
             /// # Safety
-            /// The CPU has the level; `len >= LOOPS_BELOW_BYTES`; `dst` is valid for writes of `len` bytes.
+            /// The CPU has the level; `len >= NARROW_LOOPS_BELOW_BYTES`; `dst` is valid for writes of `len` bytes.
             #[target_feature(enable = $level)]
             #[cold]
             #[inline(never)]
@@ -71,8 +76,22 @@ mod x86_64 {
             }
         };
     }
+    large!(large_sse2, "sse2", Block16);
     large!(large_avx2, "avx2", __m256i);
     large!(large_avx512, "avx512f,avx512bw,avx512vl,bmi2", __m512i);
+
+    /// # Safety
+    /// `dst` is valid for writes of `len` bytes.
+    #[inline]
+    pub(super) unsafe extern "C" fn sse2(dst: *mut u8, byte: u8, len: usize) {
+        // SAFETY: the same contract; len is what the code for larger sizes requires, and the target has SSE2.
+        unsafe {
+            match len {
+                ..NARROW_LOOPS_BELOW_BYTES => portable(dst, byte, len),
+                _ => large_sse2(dst, byte, len),
+            }
+        }
+    }
 
     /// # Safety
     /// The CPU has AVX2; `dst` is valid for writes of `len` bytes.

@@ -136,6 +136,8 @@ fn fill_named(name: &str) -> Fill {
         "avx512" => fill_avx512,
         #[cfg(target_arch = "x86_64")]
         "avx2" => fill_avx2,
+        #[cfg(target_arch = "x86_64")]
+        "sse2" => fill_sse2,
         _ => fill_portable,
     }
 }
@@ -227,4 +229,5 @@ inlined_fills! {
 inlined_fills! {
     fill_avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
     fill_avx2: "avx2", "avx2";
+    fill_sse2: "sse2";
 }

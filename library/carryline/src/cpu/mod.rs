@@ -180,15 +180,8 @@ pub fn features() -> Features {
     find()
 }
 
-/// Cached features; empty until dispatch has run. Kernels use this, so that they contain no detection code.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline]
-pub(crate) fn known_features() -> Features {
-    Features(FEATURES.load(Ordering::Relaxed) & !KNOWN)
-}
-
 /// Removes features for the rest of the process, as `CARRYLINE_MASK` does, and returns the remaining ones;
-/// for programs that read their own environment. Kernels chosen before stay.
+/// for programs that read their own environment. Kernels and decisions chosen before stay.
 ///
 /// ```
 /// use carryline::internals::cpu::{self, Features};

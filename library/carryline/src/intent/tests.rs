@@ -17,18 +17,18 @@ fn unmeasured() -> &'static Profile<'static> {
     built_in("unmeasured").expect("a built-in profile")
 }
 
-/// The plan for a profile on a CPU with these caches.
-fn plan(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job, has_erms: bool) -> Plan {
+/// The plan for a profile on a CPU with these caches, with AVX2 and fast string instructions.
+fn plan(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job) -> Plan {
     let decided = |decision| match decision {
         Decision::CacheShare => SHARE,
         Decision::LastLevel => LAST_LEVEL,
         _ => profile.decisions.get(decision),
     };
-    Plan::of(intent.into(), len, job, || has_erms, decided)
+    Plan::of(intent.into(), len, job, decided)
 }
 
 fn way(profile: &Profile<'_>, intent: impl Into<Intent>, len: usize, job: Job) -> Way {
-    plan(profile, intent, len, job, true).way
+    plan(profile, intent, len, job).way
 }
 
 #[test]
@@ -82,13 +82,11 @@ fn string_instructions_start_at_their_thresholds() {
 }
 
 #[test]
-fn masks_distances_and_single_reads_disable_string_instructions() {
+fn distances_and_single_reads_disable_string_instructions() {
     for profile in profiles() {
         for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
-            let masked = |job| plan(profile, next, len, job, false).way;
-            assert!(masked(Job::Zero) != Way::String && masked(COPY) != Way::String);
             assert_ne!(way(profile, next, len, Job::Copy { is_string_safe: false }), Way::String);
-            let once = plan(profile, Intent::new(next).source_done(), len, COPY, true);
+            let once = plan(profile, Intent::new(next).source_done(), len, COPY);
             assert!(once.way != Way::String || !once.source_done);
         }
     }
@@ -98,12 +96,12 @@ fn masks_distances_and_single_reads_disable_string_instructions() {
 fn sources_are_read_once_above_a_length_and_with_non_temporal_stores() {
     for profile in profiles() {
         let from = profile.decisions.get(Decision::ReadOnce);
-        let is_once = |intent: Intent, len| plan(profile, intent, len, COPY, true).source_done;
+        let is_once = |intent: Intent, len| plan(profile, intent, len, COPY).source_done;
         let done = |next| Intent::new(next).source_done();
         assert!(!is_once(done(Next::ReadHere), from - 1) && is_once(done(Next::ReadHere), from));
         assert!(is_once(done(Next::Unknown).part_of(SHARE), 600));
         assert!(!is_once(Next::Unknown.into(), usize::MAX));
-        let unfenced = plan(profile, done(Next::NotSoon), 600, COPY, true).unfenced(done(Next::NotSoon));
+        let unfenced = plan(profile, done(Next::NotSoon), 600, COPY).unfenced(done(Next::NotSoon));
         assert!(unfenced.source_done);
     }
 }
@@ -117,6 +115,15 @@ fn calls_below_the_limit_use_loops() {
                 assert_eq!(way(profile, next, len, COPY), Way::Loop);
             }
         }
+    }
+}
+
+#[test]
+fn what_is_known_to_be_by_string_is_planned_so() {
+    for len in (0..40).flat_map(|bits| [(1 << bits) - 1, 1 << bits, 3 << bits]) {
+        let is_planned = Plan::of_zero(Intent::default(), len).way == Way::String;
+        // Known by now; above a share of the caches, the plan decides.
+        assert_eq!(Plan::is_zero_by_string(len), is_planned && len < *SHARE_BYTES.start(), "{len}");
     }
 }
 
@@ -148,9 +155,9 @@ fn cache_sizes_are_read_only_where_they_matter() {
         _ => unmeasured().decisions.get(decision),
     };
     for next in EVERY_NEXT {
-        Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, || true, no_cache);
+        Plan::of(next.into(), SHARE_BYTES.start() - 1, Job::Zero, no_cache);
     }
-    Plan::of(Next::ReadHere.into(), usize::MAX, COPY, || true, no_cache);
+    Plan::of(Next::ReadHere.into(), usize::MAX, COPY, no_cache);
 }
 
 #[test]
@@ -158,7 +165,7 @@ fn extreme_thresholds_work() {
     for threshold in [0, 1, usize::MAX] {
         for next in [Next::Unknown, Next::ReadElsewhere] {
             let is_non_temporal =
-                |len| Plan::of(next.into(), len, Job::Zero, || true, |_| threshold).way == Way::NonTemporal;
+                |len| Plan::of(next.into(), len, Job::Zero, |_| threshold).way == Way::NonTemporal;
             assert!(!is_non_temporal(0));
             assert_eq!(is_non_temporal(1 << 40), threshold <= 1 << 40);
             assert!(is_non_temporal(usize::MAX));

@@ -1,7 +1,7 @@
 //! The decisions of a profile, with their names, meanings and bounds.
 
 use crate::cpu::caches::{LAST_LEVEL_BYTES, SHARE_BYTES};
-use crate::intent::{LOOPS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES};
+use crate::intent::{LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES};
 use core::ops::RangeInclusive;
 
 /// The largest threshold; above it, use "never".
@@ -82,6 +82,8 @@ decisions! {
         "The same for bytes that this core reads next, which should be in its first-level cache if they fit.";
     RepStosbNotSoon = "rep_stosb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "The same for bytes that are not read soon; their lines are not cached.";
+    RepStosbNarrow = "rep_stosb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
+        "Replaces `rep_stosb_from_bytes` where stores are of at most 16 bytes: without AVX2, or if a hypervisor or a mask hides it.";
     RepMovsb = "rep_movsb_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Copying of at least this length uses `rep movsb` instead of a loop, at distances at which no CPU was found to be slow.";
     RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
@@ -113,6 +115,25 @@ impl Decision {
     #[must_use]
     pub const fn unit(self) -> &'static str {
         "bytes"
+    }
+
+    /// Whether it is a threshold for string instructions.
+    pub(crate) const fn is_of_string(self) -> bool {
+        match self {
+            Decision::RepStosb
+            | Decision::RepStosbReadHere
+            | Decision::RepStosbNotSoon
+            | Decision::RepStosbNarrow
+            | Decision::RepMovsb
+            | Decision::RepMovsbNotSoon => true,
+            Decision::ZeroNonTemporal
+            | Decision::CopyNonTemporal
+            | Decision::ReadOnce
+            | Decision::SumPrefetch
+            | Decision::SumPrefetchAhead
+            | Decision::CacheShare
+            | Decision::LastLevel => false,
+        }
     }
 
     /// Whether a value is within the bounds or that of the word.

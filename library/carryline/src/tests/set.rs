@@ -3,7 +3,7 @@
 use super::guarded::Guarded;
 use super::zero::check_filling;
 use super::{long_lengths, usable};
-use crate::intent::LOOPS_BELOW_BYTES;
+use crate::intent::{LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES};
 use crate::profile::Decision;
 use crate::set::KERNELS;
 use crate::tuning::decided;
@@ -21,7 +21,8 @@ fn is_exact_at_every_length_and_offset() {
 
 #[test]
 fn is_exact_around_thresholds() {
-    let thresholds = [LOOPS_BELOW_BYTES, decided(Decision::RepStosb)].map(|t| t.min(1 << 20));
+    let thresholds =
+        [LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, decided(Decision::RepStosb)].map(|t| t.min(1 << 20));
     let non_temporal_from_bytes = decided(Decision::CacheShare);
     let mut buffer = Guarded::new(non_temporal_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();

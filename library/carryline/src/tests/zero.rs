@@ -3,7 +3,7 @@
 use super::guarded::Guarded;
 use super::{long_lengths, usable};
 use crate::dispatch::ZeroCode;
-use crate::intent::{self, LOOPS_BELOW_BYTES, Plan};
+use crate::intent::{self, LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, Plan};
 use crate::profile::Decision;
 use crate::tuning::decided;
 use crate::zero;
@@ -75,7 +75,7 @@ fn is_exact_at_every_length_and_offset() {
 fn is_exact_around_thresholds() {
     let strings =
         [Decision::RepStosb, Decision::RepStosbReadHere].map(|decision| decided(decision).min(1 << 20));
-    let thresholds = [LOOPS_BELOW_BYTES, strings[0], strings[1]];
+    let thresholds = [LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, strings[0], strings[1]];
     let non_temporal_from_bytes = decided(Decision::CacheShare);
     let mut buffer = Guarded::new(non_temporal_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();

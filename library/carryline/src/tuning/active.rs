@@ -10,10 +10,10 @@
 //! in a virtual machine. These values only replace 0, so that a profile that another thread loads meanwhile
 //! stays active.
 
-use crate::cpu::Model;
 use crate::cpu::caches::Caches;
+use crate::cpu::{self, Features, Model};
 use crate::dispatch::{self, Function};
-use crate::profile::{DETECTED, Decision, NAME_MOST_BYTES, Profile, built_in_for, kernel_names};
+use crate::profile::{DETECTED, Decision, NAME_MOST_BYTES, NEVER, Profile, built_in_for, kernel_names};
 use core::fmt;
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
@@ -35,6 +35,13 @@ pub(crate) fn decided(decision: Decision) -> usize {
         0 => find(decision),
         bytes => bytes,
     }
+}
+
+/// The active value, if it is known already; some value is [`decided`].
+#[inline(always)]
+pub(crate) fn known(decision: Decision) -> Option<usize> {
+    let bytes = DECISIONS[decision as usize].load(Ordering::Relaxed);
+    (bytes != 0).then_some(bytes)
 }
 
 #[cold]
@@ -110,9 +117,22 @@ pub fn fill() {
     IS_FILLED.store(true, Ordering::Release);
 }
 
+/// The value of a decision on a CPU with these features, so that no call has to look at them: without fast string
+/// instructions, their thresholds are [`NEVER`]; and kernels read [`Decision::RepStosb`] whatever the width of their
+/// stores.
+fn value(profile: &Profile<'_>, decision: Decision, features: Features) -> usize {
+    match decision {
+        _ if decision.is_of_string() && !features.contains(Features::ERMS) => NEVER,
+        Decision::RepStosb if !features.contains(Features::AVX2) => {
+            profile.decisions.get(Decision::RepStosbNarrow)
+        }
+        _ => profile.decisions.get(decision),
+    }
+}
+
 fn begin_with(profile: &Profile<'_>) {
     for decision in Decision::ALL {
-        keep(*decision, profile.decisions.get(*decision));
+        keep(*decision, value(profile, *decision, cpu::features()));
     }
     for function in Function::ALL {
         let (place, code) = (&KERNELS[function as usize], code(function, profile.kernel(function)));
@@ -126,7 +146,7 @@ pub(super) fn replace(profile: &Profile<'_>, origin: Origin) {
     RECORD.locked(|record| {
         let caches = Caches::detect();
         for decision in Decision::ALL {
-            let bytes = match profile.decisions.get(*decision) {
+            let bytes = match value(profile, *decision, cpu::features()) {
                 DETECTED => detected(*decision, caches),
                 bytes => bytes,
             };
@@ -229,7 +249,8 @@ impl Active {
     }
 
     /// Each decision's name in files and value: a number of bytes, or [`usize::MAX`] for "never". Values that
-    /// a profile leaves to detection are returned as detected.
+    /// a profile leaves to detection are returned as detected; without AVX2, `rep_stosb_from_bytes` has the value of
+    /// `rep_stosb_narrow_from_bytes`.
     pub fn decisions(&self) -> impl Iterator<Item = (&'static str, usize)> {
         Decision::ALL.iter().map(|decision| decision.name()).zip(self.decisions)
     }
@@ -277,4 +298,29 @@ pub fn active() -> Active {
         }
         active
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{built_in, built_in_names};
+
+    #[test]
+    fn features_decide_on_string_instructions() {
+        let zen3 = built_in("amd-zen3").expect("a built-in profile");
+        let narrow = zen3.decisions.get(Decision::RepStosbNarrow);
+        assert!(narrow < NEVER);
+        assert_eq!(value(zen3, Decision::RepStosb, Features::SSE2.union(Features::ERMS)), narrow);
+        assert_eq!(value(zen3, Decision::RepStosb, Features::AVX2.union(Features::ERMS)), NEVER);
+        for name in built_in_names() {
+            let profile = built_in(name).expect("its name is listed");
+            for decision in Decision::ALL.iter().copied() {
+                let own = profile.decisions.get(decision);
+                assert_eq!(value(profile, decision, Features::AVX2.union(Features::ERMS)), own, "{name}");
+                let is_string = decision.name().starts_with("rep_");
+                let without = value(profile, decision, Features::AVX2);
+                assert_eq!(without, if is_string { NEVER } else { own }, "{name}");
+            }
+        }
+    }
 }

@@ -17,6 +17,7 @@
 //! rep_stosb_from_bytes = "never"
 //! rep_stosb_read_here_from_bytes = "never"
 //! rep_stosb_not_soon_from_bytes = "never"
+//! rep_stosb_narrow_from_bytes = "never"
 //! rep_movsb_from_bytes = 65_536
 //! rep_movsb_not_soon_from_bytes = "never"
 //! zero_non_temporal_from_bytes = 16_384
@@ -61,7 +62,7 @@ pub(crate) mod checked;
 pub use active::{Active, Origin, active};
 pub use checked::TuningError;
 
-pub(crate) use active::{decided, preferred};
+pub(crate) use active::{decided, known, preferred};
 
 /// Activates the profile in `text` in place of the previous one, even if the environment names that one.
 /// Kernels are chosen again, except those that `CARRYLINE_FORCE` names. Not for signal handlers.

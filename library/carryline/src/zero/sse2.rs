@@ -4,9 +4,9 @@ use super::ladder::ladder;
 use super::portable::read_here as short_read_here;
 use crate::blocks::{
     Block16, begin_on_a_line, end_of_branch, zero_aligned_loop, zero_head_tail, zero_mixed_up_to_64,
-    zero_mostly_aligned,
+    zero_mostly_aligned, zero_rep_stosb,
 };
-use crate::intent::LOOPS_BELOW_BYTES;
+use crate::intent::{NARROW_LOOPS_BELOW_BYTES, Plan};
 
 ladder!(Block16, zero_aligned_loop::<Block16>);
 
@@ -25,7 +25,8 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             }
             129..=192 => zero_mostly_aligned::<Block16, 7>(dst, len),
             193..=256 => zero_mostly_aligned::<Block16, 11>(dst, len),
-            257..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
+            257..NARROW_LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
+            _ if Plan::is_zero_by_string(len) => zero_rep_stosb(dst, len),
             _ => {
                 begin_on_a_line();
                 large_by_size(dst, len);
