@@ -155,24 +155,24 @@ pub const PREFETCHES: [Question; 2] = [
     },
 ];
 
-/// The questions about stores on a CPU with these features. `rep stosb` has a threshold of its own, which may be lower,
-/// where a loop stores 16 bytes at a time.
-#[must_use]
-pub fn stores(features: Features) -> [Question; STORES.len()] {
+/// The questions about stores on a CPU with these features. Where a loop stores 16 bytes at a time, one threshold for
+/// `rep stosb`, which may be lower, replaces two.
+pub fn stores(features: Features) -> impl Iterator<Item = Question> + Clone {
     let is_narrow = features.contains(Features::SSE2) && !features.contains(Features::AVX2);
-    STORES.map(|question| match question.alternative {
-        "rep_stosb_from_bytes" if is_narrow => Question {
+    STORES.into_iter().filter_map(move |question| match question.alternative {
+        "rep_stosb_from_bytes" if is_narrow => Some(Question {
             alternative: "rep_stosb_narrow_from_bytes",
             sizes: (2 * KIB, question.sizes.1),
             ..question
-        },
-        _ => question,
+        }),
+        "rep_stosb_read_here_from_bytes" if is_narrow => None,
+        _ => Some(question),
     })
 }
 
 /// All questions about the library on this CPU.
 pub fn all() -> impl Iterator<Item = Question> + Clone {
-    stores(features()).into_iter().chain(PREFETCHES)
+    stores(features()).chain(PREFETCHES)
 }
 
 impl Question {

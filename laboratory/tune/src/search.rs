@@ -38,10 +38,9 @@ pub fn search(
     folder: &Path,
     time: Duration,
 ) -> Result<Answer<Settings>, Failure> {
-    let of_families = |questions: &[Question]| -> Vec<Question> {
-        questions.iter().filter(|question| families.contains(&question.family)).copied().collect()
-    };
-    let (stores, mut prefetches) = (of_families(&stores(cpu::features())), of_families(&PREFETCHES));
+    let is_asked = |question: &Question| families.contains(&question.family);
+    let stores: Vec<Question> = stores(cpu::features()).filter(is_asked).collect();
+    let mut prefetches: Vec<Question> = PREFETCHES.into_iter().filter(is_asked).collect();
     prefetches.retain(|question| question.family != Family::Checksum || sums_prefetch(base));
     let has_distance = families.contains(&Family::Checksum) && sums_prefetch(base);
     let distances = if has_distance { FOR_DISTANCES } else { 0.0 };

@@ -3,7 +3,9 @@
 
 use crate::cpu::caches::SHARE_BYTES;
 use crate::profile::Decision;
-use crate::tuning::{decided, known};
+use crate::tuning::decided;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use crate::tuning::known;
 
 /// Who uses the bytes next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -184,6 +186,7 @@ impl Plan {
 
     /// Whether the plan for zeroing `len` bytes without an intent is known to be [`Way::String`]: sooner than by the
     /// plan, which may have to find out.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     #[inline(always)]
     pub(crate) fn is_zero_by_string(len: usize) -> bool {
         len < *SHARE_BYTES.start() && known(Decision::RepStosb).is_some_and(|from| len >= from)

@@ -20,7 +20,7 @@ fn places<const BYTES: usize>(len: usize) -> [usize; 4] {
     let last = len - BYTES;
     // One block further in if two would leave a gap: from 2 * BYTES + 1 to 4 * BYTES, this bit of (len - 1) / 2 is set.
     // A comparison takes four bytes of code more, with which the moves of 16 bytes do not fit into a line.
-    let inner = (len - 1) / 2 & BYTES;
+    let inner = ((len - 1) / 2) & BYTES;
     [0, inner, last - inner, last]
 }
 

@@ -22,7 +22,7 @@ mod masked;
 mod mixed;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod non_temporal;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(target_arch = "x86_64")]
 mod rep;
 
 pub(crate) use dirty::zero_if_dirty;
@@ -42,8 +42,10 @@ pub(crate) use masked::{
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use non_temporal::{copy_non_temporal, fence, fill_non_temporal, zero_non_temporal};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use rep::zero_rep_stosb;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use rep::{copy_rep_movsb, fill_rep_stosb, zero_rep_stosb};
+pub(crate) use rep::{copy_rep_movsb, fill_rep_stosb};
 
 /// The number of bytes in a cache line.
 pub(crate) const LINE_BYTES: usize = 64;

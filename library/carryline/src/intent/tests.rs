@@ -119,6 +119,7 @@ fn calls_below_the_limit_use_loops() {
 }
 
 #[test]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 fn what_is_known_to_be_by_string_is_planned_so() {
     for len in (0..40).flat_map(|bits| [(1 << bits) - 1, 1 << bits, 3 << bits]) {
         let is_planned = Plan::of_zero(Intent::default(), len).way == Way::String;

@@ -62,7 +62,9 @@ pub(crate) mod checked;
 pub use active::{Active, Origin, active};
 pub use checked::TuningError;
 
-pub(crate) use active::{decided, known, preferred};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use active::known;
+pub(crate) use active::{decided, preferred};
 
 /// Activates the profile in `text` in place of the previous one, even if the environment names that one.
 /// Kernels are chosen again, except those that `CARRYLINE_FORCE` names. Not for signal handlers.

@@ -1,10 +1,15 @@
-//! Zeroing with 16-byte stores, without CPU-specific instructions; plans have no effect.
+//! Zeroing with 16-byte stores, without CPU-specific instructions; plans have no effect. In programs for x86-64 without
+//! vectors, such as operating systems, this is the only kernel; there it uses `rep stosb` where the profile says so.
 
+#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+use crate::blocks::zero_rep_stosb;
 use crate::blocks::{
     Block16, zero_aligned_loop, zero_head_tail, zero_if_dirty, zero_mixed_up_to_64, zero_up_to_32,
 };
 use crate::dispatch::ZeroCode;
-use crate::intent::Plan;
+use crate::intent::{LOOPS_BELOW_BYTES, Plan};
+#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+use crate::{intent::NARROW_LOOPS_BELOW_BYTES, profile::Decision, tuning::known};
 
 pub(super) const CODE: ZeroCode = ZeroCode { zero, read_here, planned, unfenced: planned, if_dirty };
 
@@ -18,6 +23,10 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
         match len {
             0..=64 => zero_mixed_up_to_64(dst, len),
             65..=128 => zero_head_tail::<Block16, 4>(dst, len),
+            #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+            NARROW_LOOPS_BELOW_BYTES.. if known(Decision::RepStosb).is_some_and(|from| len >= from) => {
+                zero_rep_stosb(dst, len)
+            }
             _ => zero_aligned_loop::<Block16>(dst, len),
         }
     }
@@ -34,6 +43,7 @@ pub(super) unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
         match len {
             0..=32 => zero_up_to_32(dst, len),
             33..=64 => zero_head_tail::<Block16, 2>(dst, len),
+            129..LOOPS_BELOW_BYTES => zero_aligned_loop::<Block16>(dst, len),
             _ => zero(dst, len),
         }
     }
