@@ -1,8 +1,8 @@
-//! Loops of four blocks with aligned stores: filling, and copying in both directions.
+//! Copying in loops of four blocks with aligned stores, in both directions.
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::bytes_to_next_multiple;
-use super::{Block, Fill, Zero, load, store};
+use super::{Block, load, store};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use core::hint::select_unpredictable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -55,7 +55,7 @@ impl Middle {
 /// jumps into its middle.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
-fn aligned_loop(mut at: usize, mut end: usize) -> (usize, usize) {
+pub(super) fn aligned_loop(mut at: usize, mut end: usize) -> (usize, usize) {
     // SAFETY: only no-operation instructions; both values pass unchanged.
     unsafe {
         core::arch::asm!(
@@ -71,7 +71,7 @@ fn aligned_loop(mut at: usize, mut end: usize) -> (usize, usize) {
 /// Returns the bounds of a loop.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline(always)]
-fn aligned_loop(at: usize, end: usize) -> (usize, usize) {
+pub(super) fn aligned_loop(at: usize, end: usize) -> (usize, usize) {
     (at, end)
 }
 
@@ -80,101 +80,22 @@ fn aligned_loop(at: usize, end: usize) -> (usize, usize) {
 #[inline(always)]
 pub(crate) const fn unlikely() {}
 
-/// Fills with four unaligned blocks at the start, one at the end and, between them, groups of four whose stores
-/// are aligned to the block:
+/// Copies upwards, with four unaligned blocks at the start, one at the end and, between them, [`Middle`]'s groups of
+/// four whose stores are aligned to the block. Copies of 575 bytes on Zen 3 (AVX2) with the four at the end and at
+/// the start: at offset 0 19.6 and 16.6 ticks, at random offsets 22.5 and 21.9; of 1500 bytes 38.5 and 37.7, 45.2 and
+/// 46.2.
 ///
-/// ```text
-/// [        head, 4 blocks        ][ tail ]      len just above four blocks
-/// [        head, 4 blocks        ]
-///                 [ 4 aligned blocks ][ 4 aligned blocks ]|
-///                                                    [ tail ]
-/// ```
-///
-/// The four are at the start because that is more often aligned than the end, and an aligned store never crosses
-/// a cache line. Gross ticks on Zen 3 (AVX2) with them at the end and at the start: fills of 575 bytes at offset 0
-/// 19.6 and 16.6, at random offsets 20.3 and 20.9; copies of 575 bytes 19.6 and 16.6, 22.5 and 21.9; of 1500 bytes
-/// 38.5 and 37.7, 45.2 and 46.2.
+/// The tail and each group are loaded before what is stored before them, so the destination may also begin below the
+/// source and reach into it. The head is stored as early as that allows: while it waits to be stored, later loads
+/// with the same low 12 bits wait too.
 ///
 /// # Safety
-/// `len > 5 * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
-#[inline(always)]
-pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
-    // SAFETY: the head is the first group. Groups and rest are inside the buffer, see `Middle`; there is at least
-    // one group, because len is more than a group and a block. The tail ends at len.
-    unsafe {
-        let block: B = fill.block();
-        fill_group(dst, block);
-        let end = end_of_groups::<B>(dst, len);
-        let Middle { grouped, has_rest } = Middle::of::<B>(len);
-        if has_rest {
-            unlikely();
-            store(dst.add(end - grouped - B::BYTES), block);
-        }
-        let (mut at, end) = aligned_loop(end - grouped, end);
-        loop {
-            fill_group(dst.add(at), block);
-            at += 4 * B::BYTES;
-            if at >= end {
-                break;
-            }
-        }
-        store(dst.add(len - B::BYTES), block);
-    }
-    // Its last stores are those of shorter fills too.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    super::end_of_branch::<{ usize::MAX }>();
-}
-
-/// [`fill_aligned_loop`] with zeros.
-///
-/// # Safety
-/// `len > 5 * B::BYTES`; `dst` is valid for writes of `len` bytes.
-#[inline(always)]
-pub(crate) unsafe fn zero_aligned_loop<B: Block>(dst: *mut u8, len: usize) {
-    // SAFETY: the bounds by contract; a block of zeros is made without an instruction of its vectors.
-    unsafe { fill_aligned_loop::<B>(dst, len, Zero) }
-}
-
-/// As [`zero_aligned_loop`] without a loop: four blocks at the start, `ALIGNED` aligned ones up to the last multiple of the
-/// block before the end, and one that ends with the buffer. A fifth one at the start is only stored if the first four and
-/// the aligned ones do not meet.
-///
-/// # Safety
-/// `(ALIGNED + 1) * B::BYTES <= len <= (ALIGNED + 5) * B::BYTES`, and `ALIGNED` is at least 3; `dst` is valid for writes of
-/// `len` bytes.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) unsafe fn zero_mostly_aligned<B: Block, const ALIGNED: usize>(dst: *mut u8, len: usize) {
-    // SAFETY: the buffer has at least ALIGNED + 1 blocks, hence the first four and the last. The aligned ones end below len,
-    // but at most one block below, so that they begin inside the buffer. The fifth is only stored if they begin behind its
-    // start, hence end behind its end.
-    unsafe {
-        let block: B = Zero.block();
-        fill_group(dst, block);
-        let start = end_of_groups::<B>(dst, len) - ALIGNED * B::BYTES;
-        if start > 4 * B::BYTES {
-            unlikely();
-            store(dst.add(4 * B::BYTES), block);
-        }
-        for i in 0..ALIGNED {
-            store(dst.add(start + i * B::BYTES), block);
-            compiler_fence(Ordering::SeqCst);
-        }
-        store(dst.add(len - B::BYTES), block);
-    }
-    super::end_of_branch::<ALIGNED>();
-}
-
-/// Copies upwards in the manner of [`fill_aligned_loop`]. The tail and each group are loaded before what is stored
-/// before them, so the destination may also begin below the source and reach into it. The head is stored as
-/// early as that allows: while it waits to be stored, later loads with the same low 12 bits wait too.
-///
-/// # Safety
-/// `len > 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within
-/// the `len` bytes after `src`.
+/// `len > 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within the `len`
+/// bytes after `src`.
 #[inline(always)]
 pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: offsets are as in `fill_aligned_loop`. If the buffers overlap, dst is at or below src. Head and tail were
+    // SAFETY: the head is the first group; groups and rest are inside the buffers, see `Middle`; there is at least one group,
+    // because len is more than a group and a block. If the buffers overlap, dst is at or below src. Head and tail were
     // loaded before anything is stored. The rest, which ends where the first group begins, is stored at or below
     // that group's source. The first group, which ends where the head ends or after it, was loaded before the head
     // is stored; every other is loaded when everything stored lies below its place in dst, hence in src.
@@ -214,7 +135,7 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src:
 
 /// The last multiple of the block's size before the end of the buffer, as an offset.
 #[inline(always)]
-fn end_of_groups<B: Block>(dst: *const u8, len: usize) -> usize {
+pub(super) fn end_of_groups<B: Block>(dst: *const u8, len: usize) -> usize {
     len - 1 - (dst.addr().wrapping_add(len - 1) & (B::BYTES - 1))
 }
 
@@ -320,7 +241,7 @@ pub(crate) const fn by_distance_from_bytes<B: Block>() -> usize {
 #[inline(always)]
 pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: usize) {
     let group_bytes = 4 * B::BYTES;
-    // SAFETY: offsets are those of `fill_aligned_loop`. If the buffers overlap, dst is at or above src:
+    // SAFETY: offsets are those of `copy_forward`. If the buffers overlap, dst is at or above src:
     // everything stored before a group is loaded lies at or above dst + end, hence not below src + end;
     // tail and head were loaded before anything was stored.
     unsafe {
@@ -354,21 +275,6 @@ pub(crate) unsafe fn load_group<B: Block>(from: *const u8) -> [B; 4] {
     // SAFETY: four blocks by contract.
     unsafe {
         [load(from), load(from.add(B::BYTES)), load(from.add(2 * B::BYTES)), load(from.add(3 * B::BYTES))]
-    }
-}
-
-/// Fills four blocks in ascending order. LLVM reverses the stores if nothing keeps their order, and zeroing
-/// 512 KiB of L2 with 32-byte stores then takes 7200 ticks instead of 5100 on Zen 5, because halves of a line
-/// that are not stored one after the other are not combined.
-///
-/// # Safety
-/// `to` is valid for writes of four blocks.
-#[inline(always)]
-unsafe fn fill_group<B: Block>(to: *mut u8, block: B) {
-    for i in 0..4 {
-        // SAFETY: one of four blocks by contract.
-        unsafe { store(to.add(i * B::BYTES), block) };
-        compiler_fence(Ordering::SeqCst);
     }
 }
 

@@ -92,12 +92,13 @@ macro_rules! check_level {
             unsafe { blocks::copy_non_temporal::<$block, READ_ONCE>(dst, src, len) }
         }
         let above_five = 5 * size_of::<$block>() + 1;
-        let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, above_five), ("zero_non_temporal", zero_non_temporal, 64)];
+        let above_eight = 8 * size_of::<$block>() + 1;
+        let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, above_eight), ("zero_non_temporal", zero_non_temporal, 64)];
         for (name, path, first) in zeros {
             // SAFETY: len accessible bytes, at least `first`; the CPU has the level.
             zero::check_everywhere(&format!("{} {name}", $name), &|dst, len| unsafe { path(dst, len) }, some(first));
         }
-        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, above_five), ("fill_non_temporal", fill_non_temporal, 64)];
+        let fills = [("fill_aligned_loop", fill_loop as crate::dispatch::ZeroFn, above_eight), ("fill_non_temporal", fill_non_temporal, 64)];
         for (name, path, first) in fills {
             let name = format!("{} {name}", $name);
             // SAFETY: len accessible bytes, at least `first`; the CPU has the level.
