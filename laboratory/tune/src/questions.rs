@@ -162,7 +162,7 @@ pub fn stores(features: Features) -> impl Iterator<Item = Question> + Clone {
     STORES.into_iter().filter_map(move |question| match question.alternative {
         "rep_stosb_from_bytes" if is_narrow => Some(Question {
             alternative: "rep_stosb_narrow_from_bytes",
-            sizes: (2 * KIB, question.sizes.1),
+            sizes: (4 * KIB, question.sizes.1),
             ..question
         }),
         "rep_stosb_read_here_from_bytes" if is_narrow => None,

@@ -20,7 +20,7 @@ static unsigned char copied[BYTES];
 #define PROFILE(line)                                                                                                  \
     "version = 1\nname = \"of a test\"\nsource = \"none\"\n[decisions]\n"                                              \
     "rep_stosb_from_bytes = 16384\nrep_stosb_read_here_from_bytes = 16384\nrep_stosb_not_soon_from_bytes = 512\n"      \
-    "rep_stosb_narrow_from_bytes = 2048\n"                                                                            \
+    "rep_stosb_narrow_from_bytes = 4096\n"                                                                            \
     "rep_movsb_from_bytes = 16384\nrep_movsb_not_soon_from_bytes = \"never\"\nzero_non_temporal_from_bytes = 512\n"    \
     "copy_non_temporal_from_bytes = 512\nread_once_from_bytes = 512\nsum_prefetch_from_bytes = 131072\n"               \
     "sum_prefetch_ahead_bytes = 2048\n"                                                                               \

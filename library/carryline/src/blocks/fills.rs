@@ -29,8 +29,8 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// blocks, at offset 0: sizes from 257 to 512 48 and 43, 320 and 400 bytes 26.1 and 24.7, 31.9 and 30.0. Copies lost
 /// as much at single sizes up to 512 as they gained at varying ones.
 ///
-/// Proof, with groups of `G = 4 * B::BYTES`. They end at `E`, with `len - B::BYTES <= E < len`, and are `n = (len -
-/// 2) / G`, at least one. So they begin at `E - n * G`, which is at most `len - 1 - (len - 2 - (G - 1)) = G`, where
+/// Proof, with groups of `G = 4 * B::BYTES`. They end at `E`, with `len - B::BYTES <= E < len`, and are
+/// `n = (len - 2) / G`, at least one. So they begin at `E - n * G`, which is at most `len - 1 - (len - 2 - (G - 1)) = G`, where
 /// the head ends, and at least `2 - B::BYTES`: only the first can begin before the buffer, and moved to its start, it
 /// covers what it would have covered there.
 ///
