@@ -127,7 +127,7 @@ pub(crate) const NON_TEMPORAL_LEAST_BYTES: usize = 512;
 /// decision for them.
 pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 
-/// The same for zeroing with stores of at most 16 bytes, for which `rep stosb` is faster earlier.
+/// The same for zeroing with stores of at most 16 bytes, for which `rep stosb` may be faster from smaller sizes on.
 pub const NARROW_LOOPS_BELOW_BYTES: usize = 4 << 10;
 
 /// The method of storing the bytes of a call.

@@ -26,8 +26,9 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// runs while another guest used the core. 32-byte blocks: sizes from 513 to 1024 45 and 41 at offset 0, 46 and 43 at
 /// random offsets, from 1025 to 2048 68 and 66, 70 and 68; 640, 1024 and 777 bytes, the last one of the quarter, 25.4
 /// and 23.6, 33.7 and 33.9, 30.3 and 32.9, at random offsets 28.1 and 27.8, 40.9 and 39.6, 32.8 and 37.7. 16-byte
-/// blocks, at offset 0: sizes from 257 to 512 48 and 43, 320 and 400 bytes 26.1 and 24.7, 31.9 and 30.0. Copies lost
-/// as much at single sizes up to 512 as they gained at varying ones.
+/// blocks at offset 0, on a quiet and on a busy core: sizes from 257 to 512 36 and 32, 48 and 43; 320 bytes 17.7 and
+/// 17.4, 26.1 and 24.7; 400, one of the quarter, 21.1 and 23.6, 31.9 and 30.0. Copies lost as much at single sizes up to
+/// 512 as they gained at varying ones.
 ///
 /// Proof, with groups of `G = 4 * B::BYTES`. They end at `E`, with `len - B::BYTES <= E < len`, and are
 /// `n = (len - 2) / G`, at least one. So they begin at `E - n * G`, which is at most `len - 1 - (len - 2 - (G - 1)) = G`, where

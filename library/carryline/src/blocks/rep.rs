@@ -13,8 +13,8 @@ use core::arch::asm;
 ///     [    line    ][    line    ][    line    ]
 /// ```
 ///
-/// On Zen 3, 3072 and 4096 bytes at random offsets take 130 and 154 ticks; with a head alone 156 and 180, without either
-/// 163 and 187, aligned 126 and 151.
+/// On a quiet Zen 3, 3072 and 4096 bytes at random offsets take 135 and 159 ticks; with a head alone 162 and 187, without
+/// either 169 and 193, aligned 131 and 157.
 ///
 /// # Safety
 /// `len >= 64`; `dst` is valid for writes of `len` bytes.

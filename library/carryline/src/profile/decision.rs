@@ -83,7 +83,7 @@ decisions! {
     RepStosbNotSoon = "rep_stosb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "The same for bytes that are not read soon; their lines are not cached.";
     RepStosbNarrow = "rep_stosb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "Replaces the first, and from 16 KiB on the second, where stores are of at most 16 bytes: without AVX2, and in programs without vectors.";
+        "Replaces `rep_stosb_from_bytes`, and from 16 KiB on that for bytes read next, where stores are of at most 16 bytes: without AVX2, or without vectors.";
     RepMovsb = "rep_movsb_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Copying of at least this length uses `rep movsb` instead of a loop, at distances at which no CPU was found to be slow.";
     RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
