@@ -60,7 +60,8 @@ pub fn words(cpu: &carryline_machine::environment::Cpu) -> String {
     let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
     let brand = cpu.brand.as_deref().unwrap_or("unknown");
     let guest = cpu.hypervisor.as_ref().map(|name| format!(", virtual machine ({name})")).unwrap_or_default();
-    format!("{brand}, family {} model {}{guest}", number(cpu.family), number(cpu.model))
+    let reported = cpu.reported_model.map(|model| format!(" (reported as {model})")).unwrap_or_default();
+    format!("{brand}, family {} model {}{reported}{guest}", number(cpu.family), number(cpu.model))
 }
 
 /// AMD's generation, if known from the numbers.

@@ -1,7 +1,7 @@
 //! The processor: its identity, features, CPUs and frequency.
 
 use super::{line, number};
-use carryline::internals::cpu::{Features, mask_from_environment};
+use carryline::internals::cpu::{Features, Model, mask_from_environment};
 use serde::{Deserialize, Serialize};
 
 /// The processor.
@@ -13,8 +13,11 @@ pub struct Cpu {
     pub brand: Option<String>,
     /// The family, including the extended family.
     pub family: Option<u32>,
-    /// The model, including the extended model.
+    /// The model, including the extended model; see [`Model::here`].
     pub model: Option<u32>,
+    /// The model that CPUID reports, if that cannot be true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_model: Option<u32>,
     /// The stepping.
     pub stepping: Option<u32>,
     /// The microcode revision as printed by the kernel.
@@ -48,6 +51,7 @@ impl Cpu {
             brand: identity.brand,
             family: identity.family,
             model: identity.model,
+            reported_model: identity.reported_model,
             stepping: identity.stepping,
             hypervisor: identity.hypervisor,
             microcode: cpuinfo("microcode"),
@@ -94,6 +98,7 @@ struct Identity {
     brand: Option<String>,
     family: Option<u32>,
     model: Option<u32>,
+    reported_model: Option<u32>,
     stepping: Option<u32>,
     hypervisor: Option<String>,
 }
@@ -108,11 +113,13 @@ fn identity() -> Identity {
         None | Some(Hypervisor::Unknown(..)) => "unknown".to_owned(),
         Some(known) => format!("{known:?}"),
     });
+    let (model, reported) = (Model::here(), Model::reported());
     Identity {
         vendor: cpuid.get_vendor_info().map(|vendor| vendor.as_str().to_owned()),
         brand: cpuid.get_processor_brand_string().map(|brand| brand.as_str().trim().to_owned()),
-        family: version.as_ref().map(|info| info.family_id().into()),
-        model: version.as_ref().map(|info| info.model_id().into()),
+        family: model.map(|model| model.family),
+        model: model.map(|model| model.model),
+        reported_model: reported.filter(|reported| Some(*reported) != model).map(|reported| reported.model),
         stepping: version.as_ref().map(|info| info.stepping_id().into()),
         hypervisor,
     }

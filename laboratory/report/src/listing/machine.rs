@@ -68,7 +68,10 @@ fn name(here: &Environment) -> String {
     let core = cpu.core().map(|core| format!(" ({core})")).unwrap_or_default();
     let numbers = [("family", cpu.family), ("model", cpu.model), ("stepping", cpu.stepping)];
     let numbers = numbers.iter().filter_map(|(word, number)| Some(format!("{word} {}", (*number)?)));
-    let numbers: Vec<String> = cpu.vendor.iter().cloned().chain(numbers).collect();
+    let reported = cpu
+        .reported_model
+        .map(|model| format!("reported as model {model}, which lacks some of its features"));
+    let numbers: Vec<String> = cpu.vendor.iter().cloned().chain(numbers).chain(reported).collect();
     if numbers.is_empty() {
         format!("{brand}{core}")
     } else {

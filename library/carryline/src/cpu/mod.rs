@@ -292,6 +292,11 @@ mod x86_64 {
         Model::decode([leaf0.ebx, leaf0.ecx, leaf0.edx], cpuid(1, 0).eax)
     }
 
+    /// Whether the CPU has AVX10, which no kernel here needs; for [`Model::here`].
+    pub(super) fn has_avx10() -> bool {
+        cpuid(0, 0).eax >= 7 && cpuid(7, 0).eax >= 1 && cpuid(7, 1).edx >> 19 & 1 == 1
+    }
+
     #[target_feature(enable = "xsave")]
     fn xcr0() -> u64 {
         // SAFETY: the caller has checked OSXSAVE, without which XGETBV is an illegal instruction.

@@ -1,4 +1,7 @@
-//! The CPU's model as reported by CPUID.
+//! The CPU's model, from CPUID.
+//!
+//! A hypervisor may report the number of an older model, so that a guest can move between hosts. Where the features that it
+//! leaves visible exist on newer models only, [`Model::here`] is the oldest of those.
 
 use core::fmt;
 
@@ -14,7 +17,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of this CPU; `None` without CPUID.
+    /// The model of this CPU; `None` without CPUID. It differs from [`Model::reported`] if that cannot be true.
     ///
     /// ```
     /// use carryline::internals::cpu::Model;
@@ -26,11 +29,37 @@ impl Model {
     pub fn here() -> Option<Model> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
+            Some(Model::reported()?.with_avx10(super::x86_64::has_avx10()))
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        {
+            None
+        }
+    }
+
+    /// The model that CPUID reports; `None` without CPUID.
+    #[must_use]
+    pub fn reported() -> Option<Model> {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
             Some(super::x86_64::model())
         }
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         {
             None
+        }
+    }
+
+    /// The model, with what AVX10 tells: the first CPU with it was Granite Rapids (Intel SDM, volume 1, chapter 16), and in
+    /// its family no lower number has it.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has AVX10"))]
+    fn with_avx10(self, has_avx10: bool) -> Model {
+        const GRANITE_RAPIDS: u32 = 0xad;
+        match self {
+            Model { vendor, family: 6, model } if has_avx10 && &vendor == b"GenuineIntel" => {
+                Model { model: model.max(GRANITE_RAPIDS), ..self }
+            }
+            _ => self,
         }
     }
 
@@ -69,5 +98,20 @@ mod tests {
         assert_eq!(decoded(intel, 0x0008_06f8), "GenuineIntel family 6 model 143");
         assert_eq!(decoded(intel, 0x0000_0f29), "GenuineIntel family 15 model 2");
         assert_eq!(Model::decode([0; 3], 0), Model { vendor: [0; 12], family: 0, model: 0 });
+    }
+
+    #[test]
+    fn an_older_number_with_avx10_is_a_granite_rapids() {
+        let intel = |family, model| Model { vendor: *b"GenuineIntel", family, model };
+        // Rocket Lake, whose number a virtual machine on a Granite Rapids reported, and Sapphire Rapids.
+        for reported in [intel(6, 0xa7), intel(6, 0x8f)] {
+            assert_eq!(reported.with_avx10(true), intel(6, 0xad));
+            assert_eq!(reported.with_avx10(false), reported);
+        }
+        let amd = Model { vendor: *b"AuthenticAMD", ..intel(6, 0xa7) };
+        for true_model in [intel(6, 0xad), intel(6, 0xae), intel(19, 1), amd] {
+            assert_eq!(true_model.with_avx10(true), true_model);
+        }
+        assert_eq!(Model::here().map(|here| here.vendor), Model::reported().map(|reported| reported.vendor));
     }
 }
