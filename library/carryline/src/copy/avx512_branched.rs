@@ -1,7 +1,7 @@
-//! Copying with 64-byte moves, masked up to 64 bytes only: for CPUs on which a masked move that crosses into
+//! Copying with 64-byte moves, up to 64 bytes with masked moves of 32: for CPUs on which a masked move that crosses into
 //! a second line costs more than a branch.
 //!
-//! Measured with prototypes of both on Sapphire Rapids, in ticks per call at random offsets; the
+//! Measured with prototypes of both on Sapphire Rapids, here with one masked move of 64 bytes, in ticks per call at random offsets; the
 //! [`avx512`](super::avx512) prototype had a branch for the end of a page. 40 bytes: 5.5 here, 8.1 there; 100
 //! bytes: 5.5 and 8.2. Unpredictable sizes from the fleet's memcpy sets: 19.6 / 18.3 / 27.9 / 11.9 / 16.8 /
 //! 9.1 here, 18.8 / 15.8 / 26.0 / 12.5 / 14.7 / 10.7 there. On Emerald Rapids they take
@@ -11,20 +11,20 @@
 use super::avx512::{short_read_here, without_masks};
 use super::ladder::ladder;
 use crate::blocks::{copy_head_tail, is_mask_slow_at_either};
-use core::arch::x86_64::{__m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
+use core::arch::x86_64::{__m512i, _bzhi_u64, _mm256_mask_storeu_epi8, _mm256_maskz_loadu_epi8};
 
 ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
     __m512i
 );
 
-/// One masked move holds this many bytes.
+/// Two masked moves of 32 bytes hold this many.
 const SMALLEST_MOST_BYTES: usize = 64;
 
 /// Head and tail of this many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
 
-/// One masked move.
+/// Two masked moves of 32 bytes: half of them stay within a line at random offsets, of 64 bytes none do.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
@@ -32,13 +32,18 @@ const SMALL_MOST_BYTES: usize = 512;
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
 unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the first `len` lanes are active, and only these bytes are touched.
+    // SAFETY: the first `len` of all lanes are active, and only these bytes are touched. The second accesses are behind the
+    // buffers if all their lanes are inactive.
     unsafe {
         if is_mask_slow_at_either(dst, src) {
             without_masks(dst, src, len);
         } else {
             let mask = _bzhi_u64(u64::MAX, len as u32);
-            _mm512_mask_storeu_epi8(dst.cast(), mask, _mm512_maskz_loadu_epi8(mask, src.cast()));
+            let (low, high) = (mask as u32, (mask >> 32) as u32);
+            let first = _mm256_maskz_loadu_epi8(low, src.cast());
+            let second = _mm256_maskz_loadu_epi8(high, src.wrapping_add(32).cast());
+            _mm256_mask_storeu_epi8(dst.cast(), low, first);
+            _mm256_mask_storeu_epi8(dst.wrapping_add(32).cast(), high, second);
         }
     }
 }

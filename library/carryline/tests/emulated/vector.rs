@@ -54,6 +54,12 @@ impl Machine {
                 self.masks[instruction.op_register(0).number()] = mask;
                 return true;
             }
+            M::Kshiftrq => {
+                let mask = self.masks[instruction.op_register(1).number()];
+                let shifted = mask.checked_shr(instruction.immediate8().into()).unwrap_or(0);
+                self.masks[instruction.op_register(0).number()] = shifted;
+                return true;
+            }
             M::Vextracti128 | M::Vextracti32x4 => self.extracted(instruction, 16),
             M::Vextracti64x4 => self.extracted(instruction, 32),
             M::Vpxor | M::Vxorps | M::Vpxord | M::Vpxorq => {
