@@ -37,6 +37,7 @@ static BUILT_IN: &[(&str, Profile<'static>)] = files! {
     "amd-zen3"
     "intel-sapphire-rapids"
     "intel-emerald-rapids"
+    "intel-granite-rapids"
     "unmeasured-amd-zen4"
     "unmeasured-intel"
     "unmeasured-intel-older"
@@ -99,13 +100,14 @@ mod tests {
         assert_eq!(name(model(AMD, 25, 1)), "amd-zen3");
         assert_eq!(name(model(INTEL, 6, 0x8f)), "intel-sapphire-rapids");
         assert_eq!(name(model(INTEL, 6, 0xcf)), "intel-emerald-rapids");
+        assert_eq!(name(model(INTEL, 6, 0xad)), "intel-granite-rapids");
         let others =
             [(*b"HygonGenuine", 26, 2), (INTEL, 26, 2), (AMD, 26, 0x44), (AMD, 23, 1), ([0; 12], 0, 0)];
         for unknown in others.map(|(vendor, family, number)| model(vendor, family, number)) {
             assert_eq!(name(unknown), "unmeasured", "{unknown}");
         }
         assert_eq!(name(model(AMD, 25, 0x61)), "unmeasured-amd-zen4");
-        for (number, profile) in [(0x55, "-older"), (0x8e, "-older"), (0xad, ""), (0xff, "")] {
+        for (number, profile) in [(0x55, "-older"), (0x8e, "-older"), (0xae, ""), (0xff, "")] {
             assert_eq!(name(model(INTEL, 6, number)), ["unmeasured-intel", profile].concat(), "{number}");
         }
     }
