@@ -1,6 +1,6 @@
 //! Filling with aligned stores: in a loop of four blocks, or a few of a fixed number.
 
-use super::loops::{aligned_loop, end_of_groups};
+use super::loops::end_of_groups;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::unlikely;
 use super::{Block, Fill, Zero, store};
@@ -50,11 +50,11 @@ pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill:
         fill_group(dst.add(select_unpredictable(start.cast_signed() < 0, 0, start)), block);
         let second = start.wrapping_add(group);
         if second < end {
-            let (mut at, end) = aligned_loop(second, end);
+            let (mut to, end) = aligned_loop(dst.add(second), dst.add(end));
             loop {
-                fill_group(dst.add(at), block);
-                at += group;
-                if at >= end {
+                fill_group(to, block);
+                to = to.add(group);
+                if to >= end {
                     break;
                 }
             }
@@ -64,6 +64,30 @@ pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill:
     // Its last stores are those of shorter fills too.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     super::end_of_branch::<{ usize::MAX }>();
+}
+
+/// Returns the pointers of a loop, and aligns the loop that begins with them to 32 bytes, half a cache line. The loop must
+/// not test its end before the first turn, or LLVM jumps into its middle.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+fn aligned_loop(mut to: *mut u8, mut end: *mut u8) -> (*mut u8, *mut u8) {
+    // SAFETY: only no-operation instructions; both pointers pass unchanged.
+    unsafe {
+        core::arch::asm!(
+            ".p2align 5 /* {0} {1} */",
+            inout(reg) to,
+            inout(reg) end,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    (to, end)
+}
+
+/// Returns the pointers of a loop.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+#[inline(always)]
+fn aligned_loop(to: *mut u8, end: *mut u8) -> (*mut u8, *mut u8) {
+    (to, end)
 }
 
 /// [`fill_aligned_loop`] with zeros.
