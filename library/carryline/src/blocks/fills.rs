@@ -69,6 +69,7 @@ pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill:
 /// Returns the pointers of a loop, and aligns the loop that begins with them to 32 bytes, half a cache line. The loop must
 /// not test its end before the first turn, or LLVM jumps into its middle.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[allow(clippy::pointers_in_nomem_asm_block, reason = "no instruction uses them")]
 #[inline(always)]
 fn aligned_loop(mut to: *mut u8, mut end: *mut u8) -> (*mut u8, *mut u8) {
     // SAFETY: only no-operation instructions; both pointers pass unchanged.

@@ -55,6 +55,7 @@ impl Middle {
 /// Rapids 14.3 with the loop at 32, and 12.6 at 0. The loop must not test its end before the first turn, or LLVM jumps into
 /// its middle.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[allow(clippy::pointers_in_nomem_asm_block, reason = "no instruction uses them")]
 #[inline(always)]
 fn aligned_loop(mut to: *mut u8, mut from: *const u8, mut end: *mut u8) -> (*mut u8, *const u8, *mut u8) {
     // SAFETY: only no-operation instructions; the pointers pass unchanged.
@@ -82,6 +83,7 @@ fn aligned_loop(to: *mut u8, from: *const u8, end: *mut u8) -> (*mut u8, *const 
 /// KiB at offset 0 66 and 58, at random offsets 84 and 85, 16 KiB 269 and 233, 336 and 336; 16-byte blocks, 4 KiB 135 and
 /// 114, 143 and 125, 16 KiB 520 and 406, 560 and 502. With 64-byte blocks both take as long.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[allow(clippy::pointers_in_nomem_asm_block, reason = "no instruction uses them")]
 #[inline(always)]
 fn two_pointers(mut to: *mut u8, mut from: *const u8) -> (*mut u8, *const u8) {
     // SAFETY: no instruction; both pointers pass unchanged.
