@@ -68,6 +68,16 @@ impl Settings {
             .unwrap_or("portable")
     }
 
+    /// These settings with kernels that this CPU can run. A process refuses a profile that prefers others, such as one of an
+    /// AVX-512 machine where `CARRYLINE_MASK` hides AVX-512.
+    fn runnable(mut self) -> Settings {
+        for function in Function::ALL {
+            let preferred = self.kernels[function as usize];
+            self.kernels[function as usize] = preferred.map(|_| self.kernel(function));
+        }
+        self
+    }
+
     /// The text of a profile with these settings.
     #[must_use]
     pub fn to_file(&self, name: &str, source: &str, run: Option<&str>, models: Option<Models>) -> String {
@@ -94,7 +104,7 @@ impl Knobs for Settings {
 
     fn arm(&self, label: &str, folder: &Path) -> std::io::Result<Arm> {
         let path = folder.join(format!("{}.toml", label.replace(' ', "-")));
-        std::fs::write(&path, self.to_file(label, "an arm of a comparison", None, None))?;
+        std::fs::write(&path, self.runnable().to_file(label, "an arm of a comparison", None, None))?;
         let path = path.to_str().ok_or_else(|| {
             std::io::Error::other("the folder for temporary files has a name that is not UTF-8")
         })?;
@@ -163,5 +173,28 @@ pub fn shown(decision: Decision, bytes: u64) -> String {
             format!("{} KiB", kib.trim_end_matches('0').trim_end_matches('.'))
         }
         _ => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline::internals::tuning::{built_in, built_in_names};
+
+    #[test]
+    fn an_arm_of_any_profile_is_accepted_here() {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        for name in built_in_names() {
+            let settings = Settings::from(built_in(name).expect("a name from the list"));
+            let arm = settings.arm("an arm", folder.path()).expect("a file can be written");
+            let text = std::fs::read_to_string(&arm.environment[0].1).expect("the file was written");
+            for function in Function::ALL {
+                let line = format!("{} = \"{}\"", function.name(), settings.kernel(function));
+                assert!(
+                    settings.kernels[function as usize].is_none() || text.contains(&line),
+                    "{name}: {text}"
+                );
+            }
+        }
     }
 }
