@@ -1,12 +1,11 @@
 //! Copying with 64-byte moves, up to 64 bytes with masked moves of 32: for CPUs on which a masked move that crosses into
 //! a second line costs more than a branch.
 //!
-//! Measured with prototypes of both on Sapphire Rapids, here with one masked move of 64 bytes, in ticks per call at random offsets; the
-//! [`avx512`](super::avx512) prototype had a branch for the end of a page. 40 bytes: 5.5 here, 8.1 there; 100
-//! bytes: 5.5 and 8.2. Unpredictable sizes from the fleet's memcpy sets: 19.6 / 18.3 / 27.9 / 11.9 / 16.8 /
-//! 9.1 here, 18.8 / 15.8 / 26.0 / 12.5 / 14.7 / 10.7 there. On Emerald Rapids they take
-//! 0.51 of the C library's time in the mean here and 0.45 there (in two runs), and with learned sizes 0.61 and
-//! 0.79.
+//! Measured when up to 64 bytes were one masked move. Prototypes of both on Sapphire Rapids, in ticks per call at random
+//! offsets; the [`avx512`](super::avx512) prototype had a branch for the end of a page. 40 bytes: 5.5 here, 8.1 there; 100
+//! bytes: 5.5 and 8.2. Unpredictable sizes from the fleet's memcpy sets: 19.6 / 18.3 / 27.9 / 11.9 / 16.8 / 9.1 here, 18.8 /
+//! 15.8 / 26.0 / 12.5 / 14.7 / 10.7 there. On Emerald Rapids they take 0.51 of the C library's time in the mean here and 0.45
+//! there (in two runs), and with learned sizes 0.61 and 0.79. For two masked moves see `avx512_assembly`.
 
 use super::avx512::{short_read_here, without_masks};
 use super::ladder::ladder;
@@ -24,7 +23,7 @@ const SMALLEST_MOST_BYTES: usize = 64;
 /// Head and tail of this many bytes take eight of the 32 registers.
 const SMALL_MOST_BYTES: usize = 512;
 
-/// Two masked moves of 32 bytes: half of them stay within a line at random offsets, of 64 bytes none do.
+/// Two masked moves of 32 bytes: half of them stay within a line at random offsets, and hardly any of 64 bytes.
 ///
 /// # Safety
 /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
