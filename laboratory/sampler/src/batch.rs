@@ -9,9 +9,13 @@ use carryline_machine::clock;
 use carryline_statistics::shuffle;
 use carryline_verification::forked;
 use carryline_verification::status::{Now, Phase, StatusPage};
+use std::time::{Duration, Instant};
 
 /// Untimed calls before a batch, to warm code and branch predictors as in a busy program.
 pub(super) const WARM_CALLS: usize = 16;
+/// The least time of untimed calls before a hot batch. Wide multipliers that have rested start slowly: up to
+/// 7 microseconds at a third of their speed on Granite Rapids.
+const WARM_TIME: Duration = Duration::from_micros(10);
 
 impl Bench<'_> {
     pub(super) fn entries(&self, multiplier: u32) -> usize {
@@ -83,11 +87,18 @@ impl Bench<'_> {
                 None if fixed.is_some() => &[][..],
                 None => self.list(entries),
             };
-            let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
-            for _ in 0..turns {
-                // SAFETY: as for the timed batch below.
+            // Each turn makes the next calls of a list, lest the predictors learn the first.
+            let mut parts = calls.chunks_exact(warm * segments).cycle();
+            let begin = Instant::now();
+            for turn in 1.. {
+                let calls = parts.next().unwrap_or_default();
+                let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
+                // SAFETY: as for the timed batch below; a part of a list has `warm * segments` entries.
                 unsafe { loops::time_landing(&landing, &untimed) };
                 forked::exit_if_child();
+                if turn >= turns && begin.elapsed() >= self.warm_time() {
+                    break;
+                }
             }
         }
         let window = self.batches;
@@ -166,6 +177,13 @@ impl Bench<'_> {
             1..4 => 0,
             _ => (WARM_CALLS / segments).max(1).min(count),
         }
+    }
+
+    /// The least time of the untimed calls before a batch. Zero if further calls would change the state of the
+    /// caches, or if there are many calls anyway.
+    fn warm_time(&self) -> Duration {
+        let steady = self.condition.cache.is_hot() && self.layout.lag == 0 && self.layout.period.is_none();
+        if steady { WARM_TIME } else { Duration::ZERO }
     }
 
     /// Evicts every line from the caches, code included, if that is the method.
