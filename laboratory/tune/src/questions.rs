@@ -155,17 +155,22 @@ pub const PREFETCHES: [Question; 2] = [
     },
 ];
 
-/// The questions about stores on a CPU with these features. Where a loop stores 16 bytes at a time, one threshold for
-/// `rep stosb`, which may be lower, replaces two.
+/// The questions about stores on a CPU with these features. Where a loop stores 16 bytes at a time, there are other
+/// thresholds, which may be lower: one for `rep stosb` instead of two, and one for `rep movsb`.
 pub fn stores(features: Features) -> impl Iterator<Item = Question> + Clone {
     let is_narrow = features.contains(Features::SSE2) && !features.contains(Features::AVX2);
     STORES.into_iter().filter_map(move |question| match question.alternative {
         "rep_stosb_from_bytes" if is_narrow => Some(Question {
             alternative: "rep_stosb_narrow_from_bytes",
-            sizes: (4 * KIB, question.sizes.1),
+            sizes: (2 * KIB, question.sizes.1),
             ..question
         }),
         "rep_stosb_read_here_from_bytes" if is_narrow => None,
+        "rep_movsb_from_bytes" if is_narrow => Some(Question {
+            alternative: "rep_movsb_narrow_from_bytes",
+            sizes: (2 * KIB, question.sizes.1),
+            ..question
+        }),
         _ => Some(question),
     })
 }

@@ -21,9 +21,9 @@ static unsigned char copied[BYTES];
     "version = 1\nname = \"of a test\"\nsource = \"none\"\n[decisions]\n"                                              \
     "rep_stosb_from_bytes = 16384\nrep_stosb_read_here_from_bytes = 16384\nrep_stosb_not_soon_from_bytes = 512\n"      \
     "rep_stosb_narrow_from_bytes = 4096\n"                                                                            \
-    "rep_movsb_from_bytes = 16384\nrep_movsb_not_soon_from_bytes = \"never\"\nzero_non_temporal_from_bytes = 512\n"    \
-    "copy_non_temporal_from_bytes = 512\nread_once_from_bytes = 512\nsum_prefetch_from_bytes = 131072\n"               \
-    "sum_prefetch_ahead_bytes = 2048\n"                                                                               \
+    "rep_movsb_from_bytes = 16384\nrep_movsb_not_soon_from_bytes = \"never\"\nrep_movsb_narrow_from_bytes = 4096\n"    \
+    "zero_non_temporal_from_bytes = 512\ncopy_non_temporal_from_bytes = 512\nread_once_from_bytes = 512\n"             \
+    "sum_prefetch_from_bytes = 131072\nsum_prefetch_ahead_bytes = 2048\n"                                              \
     "cache_share_bytes = \"detected\"\n" line
 
 static void expect(int holds, const char *what, const char *message) {

@@ -127,8 +127,8 @@ pub(crate) const NON_TEMPORAL_LEAST_BYTES: usize = 512;
 /// decision for them.
 pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 
-/// The same for zeroing with stores of at most 16 bytes, for which `rep stosb` may be faster from smaller sizes on.
-pub const NARROW_LOOPS_BELOW_BYTES: usize = 4 << 10;
+/// The same for stores of at most 16 bytes, than which `rep stosb` and `rep movsb` may be faster from smaller sizes on.
+pub const NARROW_LOOPS_BELOW_BYTES: usize = 2 << 10;
 
 /// The method of storing the bytes of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -190,6 +190,17 @@ impl Plan {
     #[inline(always)]
     pub(crate) fn is_zero_by_string(len: usize) -> bool {
         len < *SHARE_BYTES.start() && known(Decision::RepStosb).is_some_and(|from| len >= from)
+    }
+
+    /// Whether copying `len` bytes without an intent is known to be faster by `rep movsb` than by moves that are as wide
+    /// as `B`. Calls below [`LOOPS_BELOW_BYTES`] ask first, because only those with moves of at most 16 bytes have a plan.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn is_short_copy_by_string<B>(dst: *const u8, src: *const u8, len: usize) -> bool {
+        size_of::<B>() <= 16
+            && len >= NARROW_LOOPS_BELOW_BYTES
+            && known(Decision::RepMovsb).is_some_and(|from| len >= from)
+            && is_rep_movsb_safe(dst.addr(), src.addr())
     }
 
     /// The plan for copying `len` bytes from `src` to `dst`.

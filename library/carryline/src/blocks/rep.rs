@@ -1,9 +1,7 @@
 //! `rep stosb` and `rep movsb`: microcode that knows the total length and need not read the lines it
 //! overwrites.
 
-#[cfg(target_feature = "sse2")]
-use super::copy_head_tail;
-use super::{Block16, Fill, LINE_BYTES, Zero, fill_head_tail};
+use super::{Block16, Fill, LINE_BYTES, Zero, copy_head_tail, fill_head_tail};
 use core::arch::asm;
 
 /// `rep stosb` for the whole lines, and vectors for partial lines at the ends; unneeded, they would read their line.
@@ -56,7 +54,6 @@ pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
 ///
 /// # Safety
 /// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
-#[cfg(target_feature = "sse2")]
 #[inline(always)]
 pub(crate) unsafe fn copy_rep_movsb(dst: *mut u8, src: *const u8, len: usize) {
     let skip = dst.addr().wrapping_neg() & (LINE_BYTES - 1);

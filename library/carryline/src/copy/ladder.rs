@@ -48,19 +48,38 @@ macro_rules! ladder {
         $(#[$level])*
         pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::begin_on_a_line;
+            use $crate::intent::{LOOPS_BELOW_BYTES, Plan};
             let smallest = <$smallest>::before_branches(dst, src, len);
             // SAFETY: len is within the bounds that each path requires.
             unsafe {
                 match len {
                     ..=SMALLEST_MOST_BYTES => smallest.copy(),
                     _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-                    _ if len < $crate::intent::LOOPS_BELOW_BYTES => loops(dst, src, len),
+                    _ if len < LOOPS_BELOW_BYTES => {
+                        if Plan::is_short_copy_by_string::<$block>(dst, src, len) {
+                            short_by_string(dst, src, len);
+                        } else {
+                            loops(dst, src, len);
+                        }
+                    }
                     _ => {
                         begin_on_a_line();
                         large_by_size(dst, src, len);
                     }
                 }
             }
+        }
+
+        /// [`copy_rep_movsb`](crate::blocks::copy_rep_movsb). Not inlined, because its fixed registers are those of the
+        /// arguments, which every copy would move.
+        ///
+        /// # Safety
+        /// `len >= 64`; otherwise as [`bytes_raw`](super::bytes_raw).
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn short_by_string(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: the same contract.
+            unsafe { $crate::blocks::copy_rep_movsb(dst, src, len) }
         }
 
         /// Copies of at least this length go by [`copy_by_distance`](crate::blocks::copy_by_distance).

@@ -125,6 +125,16 @@ fn what_is_known_to_be_by_string_is_planned_so() {
         let is_planned = Plan::of_zero(Intent::default(), len).way == Way::String;
         // Known by now; above a share of the caches, the plan decides.
         assert_eq!(Plan::is_zero_by_string(len), is_planned && len < *SHARE_BYTES.start(), "{len}");
+        for distance in [0, 1, 63, 64, 4097] {
+            let (dst, src) = (((1 << 30) + distance) as *const u8, (1 << 20) as *const u8);
+            let is_planned = Plan::of_copy(Intent::default(), dst, src, len).way == Way::String;
+            let is_short = (NARROW_LOOPS_BELOW_BYTES..LOOPS_BELOW_BYTES).contains(&len);
+            if len < LOOPS_BELOW_BYTES {
+                let known = Plan::is_short_copy_by_string::<u128>(dst, src, len);
+                assert_eq!(known, is_planned && is_short, "{len} {distance}");
+            }
+            assert!(!Plan::is_short_copy_by_string::<[u128; 2]>(dst, src, len), "{len} {distance}");
+        }
     }
 }
 

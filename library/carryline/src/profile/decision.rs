@@ -88,6 +88,8 @@ decisions! {
         "Copying of at least this length uses `rep movsb` instead of a loop, at distances at which no CPU was found to be slow.";
     RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "The same for copies that are not read soon.";
+    RepMovsbNarrow = "rep_movsb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
+        "Replaces `rep_movsb_from_bytes` where moves are of at most 16 bytes: without AVX2, or without vectors.";
     ZeroNonTemporal = "zero_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "Zeroing of at least this length is non-temporal if not read soon; below, the fence costs more than it saves.";
     CopyNonTemporal = "copy_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
@@ -125,7 +127,8 @@ impl Decision {
             | Decision::RepStosbNotSoon
             | Decision::RepStosbNarrow
             | Decision::RepMovsb
-            | Decision::RepMovsbNotSoon => true,
+            | Decision::RepMovsbNotSoon
+            | Decision::RepMovsbNarrow => true,
             Decision::ZeroNonTemporal
             | Decision::CopyNonTemporal
             | Decision::ReadOnce

@@ -6,7 +6,7 @@ use super::{long_lengths, patterns, usable};
 use crate::copy;
 use crate::copy::kernels::KERNELS;
 use crate::dispatch::CopyCode;
-use crate::intent::{self, LOOPS_BELOW_BYTES, Plan};
+use crate::intent::{self, LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, Plan};
 use crate::profile::Decision;
 use crate::tuning::decided;
 
@@ -120,7 +120,8 @@ fn is_exact_at_every_pair_of_offsets() {
 fn is_exact_around_thresholds() {
     let from_bytes = [Decision::RepMovsb, Decision::ReadOnce].map(|decision| decided(decision).min(1 << 20));
     // The last two are where copies by 64-byte moves, and by smaller ones, begin to choose their direction.
-    let thresholds = [LOOPS_BELOW_BYTES, from_bytes[0], from_bytes[1], 3 << 10, 6 << 10];
+    let thresholds =
+        [LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, from_bytes[0], from_bytes[1], 3 << 10, 6 << 10];
     let non_temporal_from_bytes = decided(Decision::CacheShare) / 2;
     let mut buffers = Buffers::new(non_temporal_from_bytes + (1 << 16));
     let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)

@@ -127,6 +127,7 @@ fn value(profile: &Profile<'_>, decision: Decision, features: Features) -> usize
     match decision {
         _ if decision.is_of_string() && !features.contains(Features::ERMS) => NEVER,
         Decision::RepStosb if is_narrow => profile.decisions.get(Decision::RepStosbNarrow),
+        Decision::RepMovsb if is_narrow => profile.decisions.get(Decision::RepMovsbNarrow),
         // On Zen 3, `rep stosb` and reading take 1.11 and 1.15 times as long at 4 KiB, medians of two runs, 0.71 and 0.89
         // times at 16 KiB.
         Decision::RepStosbReadHere if is_narrow => {
@@ -255,8 +256,8 @@ impl Active {
     }
 
     /// Each decision's name in files and value: a number of bytes, or [`usize::MAX`] for "never". Values that
-    /// a profile leaves to detection are returned as detected, and those that `rep_stosb_narrow_from_bytes` replaces here
-    /// as replaced.
+    /// a profile leaves to detection are returned as detected, and those that `rep_stosb_narrow_from_bytes` and
+    /// `rep_movsb_narrow_from_bytes` replace here as replaced.
     pub fn decisions(&self) -> impl Iterator<Item = (&'static str, usize)> {
         Decision::ALL.iter().map(|decision| decision.name()).zip(self.decisions)
     }
@@ -319,6 +320,11 @@ mod tests {
         let [without_avx2, with_avx2] =
             [Features::SSE2, Features::AVX2].map(|features| features.union(Features::ERMS));
         assert_eq!(value(zen3, Decision::RepStosb, without_avx2), narrow);
+        let granite_rapids = built_in("intel-granite-rapids").expect("a built-in profile");
+        let narrow_copies = granite_rapids.decisions.get(Decision::RepMovsbNarrow);
+        assert!(narrow_copies < LOOPS_BELOW_BYTES);
+        assert_eq!(value(granite_rapids, Decision::RepMovsb, without_avx2), narrow_copies);
+        assert_eq!(value(granite_rapids, Decision::RepMovsb, with_avx2), NEVER);
         assert_eq!(value(zen3, Decision::RepStosbReadHere, without_avx2), LOOPS_BELOW_BYTES);
         let unmeasured = built_in("unmeasured").expect("a built-in profile");
         for decision in [Decision::RepStosb, Decision::RepStosbReadHere] {

@@ -20,6 +20,7 @@
 //! rep_stosb_narrow_from_bytes = "never"
 //! rep_movsb_from_bytes = 65_536
 //! rep_movsb_not_soon_from_bytes = "never"
+//! rep_movsb_narrow_from_bytes = "never"
 //! zero_non_temporal_from_bytes = 16_384
 //! copy_non_temporal_from_bytes = 16_384
 //! read_once_from_bytes = 8_192

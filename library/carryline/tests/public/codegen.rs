@@ -129,11 +129,11 @@ fn kernels_call_no_memory_functions_and_only_they_use_wide_registers() {
 }
 
 /// Calls too short to depend on the CPU's model read no decision: the code that reads one is out of line, and
-/// entered from `LOOPS_BELOW_BYTES` on, or `SUM_PREFETCH_LEAST_BYTES` for sums. Zeroing by SSE2 reads one in line, from
-/// `NARROW_LOOPS_BELOW_BYTES` on.
+/// entered from `LOOPS_BELOW_BYTES` on, or `SUM_PREFETCH_LEAST_BYTES` for sums. Zeroing and copying by SSE2 read one in
+/// line, from `NARROW_LOOPS_BELOW_BYTES` on.
 #[test]
 fn kernels_read_decisions_only_in_functions_for_large_calls() {
-    const LARGE: [&str; 7] = [
+    const LARGE: [&str; 9] = [
         "large_by_size",
         "large_read_here",
         "large_sse2",
@@ -141,6 +141,8 @@ fn kernels_read_decisions_only_in_functions_for_large_calls() {
         "large_avx512",
         "prefetch_ahead",
         "4zero4sse24zero",
+        "4copy4sse24copy",
+        "4copy4sse211overlapping",
     ];
     for compiled in &COMPILED {
         let Compiled { optimisation, functions, .. } = &**compiled;
