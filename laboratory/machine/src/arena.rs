@@ -75,6 +75,9 @@ pub fn page_bytes() -> usize {
 
 const HUGE_BYTES: usize = 2 << 20;
 
+/// The bytes between two reports of progress.
+const PROGRESS_BYTES: usize = 16 << 20;
+
 impl Arena {
     /// Maps at least `len` bytes (rounded up to whole pages, at least one), accessible and untouched.
     ///
@@ -141,15 +144,27 @@ impl Arena {
 
     /// [`Arena::prefault`] with a call of `progress` after every 16 MiB.
     pub fn prefault_telling(&mut self, progress: &mut dyn FnMut()) {
-        const STEP: usize = 16 << 20;
         let mut word = 0x9e37_79b9_7f4a_7c15_u64;
         for at in (0..self.len).step_by(8) {
-            if at % STEP == 0 && at > 0 {
+            if at % PROGRESS_BYTES == 0 && at > 0 {
                 progress();
             }
             word = word.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(0x1405_7b7e_f767_814f);
             // SAFETY: len is a multiple of 8, so at + 8 <= len; &mut self, so nothing else writes.
             unsafe { self.start().add(at).cast::<u64>().write_volatile(word) };
+        }
+    }
+
+    /// Accesses every page, with a call of `progress` after every 16 MiB. A virtual machine's host may have taken pages
+    /// back since they were last used, and returns each at its next access, after a tenth of a millisecond or more.
+    pub fn bring_back(&mut self, progress: &mut dyn FnMut()) {
+        for at in (0..self.len).step_by(page_bytes()) {
+            if at % PROGRESS_BYTES == 0 && at > 0 {
+                progress();
+            }
+            let word = self.start().wrapping_add(at).cast::<u64>();
+            // SAFETY: the first word of a page of the arena; &mut self, so nothing else writes. Volatile, to keep both.
+            unsafe { word.write_volatile(word.read_volatile()) };
         }
     }
 

@@ -169,6 +169,9 @@ impl<'a> Bench<'a> {
         let evict = if layout.evicts(condition) {
             let bytes = caches.eviction() as usize;
             let base = Buffers::hold(&mut buffers.evict, bytes, Pages::Base, status)?.start();
+            for held in [&mut buffers.dst, &mut buffers.src].into_iter().flatten() {
+                held.arena.bring_back(&mut || status.beat());
+            }
             // The lines of the arenas were just filled, or used by the last bench.
             // SAFETY: mapped, that long, and used by nothing else.
             unsafe { prepare::evict(base, bytes) };
