@@ -1,7 +1,7 @@
 //! Every example in the help texts, in the README and in the pages of docs runs as it stands, but for a smaller budget.
 
 use crate::reproduce::ALL;
-use crate::support::{Place, RIGHT_SUM, SHORT_VERIFICATION, capture, texts, three_at_a_time};
+use crate::support::{Place, RIGHT_SUM, SHORT_VERIFICATION, SMALL_CACHES, capture, texts, three_at_a_time};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -124,7 +124,7 @@ fn run_all(commands: &[String], few: bool) {
         let line = format!("{} {}", without_limit(command), shorter(command, few));
         let mut shell = Command::new("sh");
         if few {
-            shell.env(SHORT_VERIFICATION, "1");
+            shell.env(SHORT_VERIFICATION, "1").env(SMALL_CACHES, "1");
         }
         let output = shell
             .args(["-c", &line])

@@ -11,12 +11,20 @@ const L2: u64 = 512 << 10;
 /// covers that much, and operands in memory are in a buffer four times as large.
 const LAST: u64 = 32 << 20;
 
+/// The environment variable by which tests of a debug build, where figures are not what is tested, do with a last level of
+/// at most [`SMALL_LAST`]: buffers that exceed one of 480 MiB take tens of seconds to fill.
+const SMALL_VARIABLE: &str = "CARRYLINE_SMALL_CACHES";
+/// See [`SMALL_VARIABLE`].
+const SMALL_LAST: u64 = 16 << 20;
+
 /// The cache sizes that conditions are based on.
 pub(super) fn cache_sizes(here: &Environment) -> CacheSizes {
     let l1 = here.cache_bytes(1).unwrap_or(L1);
     let l2 = here.cache_bytes(2).unwrap_or(L2).max(l1);
     let told = here.last_level_bytes().filter(|_| !hides_last_level(here));
-    CacheSizes { l1, l2, l3: told.unwrap_or(LAST).max(l2) }
+    let l3 = told.unwrap_or(LAST);
+    let is_small = cfg!(debug_assertions) && std::env::var_os(SMALL_VARIABLE).is_some();
+    CacheSizes { l1, l2, l3: if is_small { l3.min(SMALL_LAST) } else { l3 }.max(l2) }
 }
 
 /// True if there may be an unreported level: a virtual machine without a third one, or no data cache at all.

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// With this variable, a debug build verifies as thoroughly as every worker does before it times anything, and no more.
 pub const SHORT_VERIFICATION: &str = "CARRYLINE_SHORT_VERIFICATION";
+/// The variable with which conditions are those of a small last level, so that buffers are soon filled.
+pub const SMALL_CACHES: &str = "CARRYLINE_SMALL_CACHES";
 
 /// A fresh folder, gone when the test ends, with a store of its own.
 pub struct Place {
@@ -54,6 +56,7 @@ impl Place {
             .env_remove("CARRYLINE_MASK")
             .env_remove("CARRYLINE_FORCE")
             .env_remove("CARRYLINE_TUNING")
+            .env(SMALL_CACHES, "1")
             .stdin(Stdio::null());
         // Set where verification is not what is tested.
         let verifies = matches!(arguments.first(), Some(&"verify" | &"audit"));
