@@ -4,7 +4,7 @@
 use crate::cpu::caches::SHARE_BYTES;
 use crate::profile::Decision;
 use crate::tuning::decided;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(target_arch = "x86_64")]
 use crate::tuning::known;
 
 /// Who uses the bytes next.
