@@ -130,7 +130,7 @@ const STORES: [Question; 5] = [
 ];
 
 /// The questions about prefetching.
-pub const PREFETCHES: [Question; 2] = [
+pub const PREFETCHES: [Question; 4] = [
     Question {
         family: Family::Checksum,
         subject: "carryline",
@@ -140,6 +140,26 @@ pub const PREFETCHES: [Question; 2] = [
         sizes: (128 * KIB, 32 * MIB),
         then: Then::Nothing,
         settings: &[Setting::Hot, Setting::Cold, Setting::Company],
+    },
+    Question {
+        family: Family::Zero,
+        subject: "carryline",
+        alternative: "zero_prefetch_from_bytes",
+        non_temporal: None,
+        buffers: 1,
+        sizes: (16 * KIB, 2 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Cold, Setting::Company],
+    },
+    Question {
+        family: Family::Copy,
+        subject: "carryline",
+        alternative: "copy_prefetch_from_bytes",
+        non_temporal: None,
+        buffers: 2,
+        sizes: (16 * KIB, MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Alias, Setting::Cold, Setting::Company],
     },
     Question {
         family: Family::Copy,

@@ -164,6 +164,8 @@ pub struct Plan {
     pub way: Way,
     /// Reading the source should not evict other data.
     pub source_done: bool,
+    /// A loop fetches lines before it stores them.
+    pub fetched: bool,
 }
 
 /// The job that a plan is for.
@@ -217,7 +219,9 @@ impl Plan {
     #[inline(always)]
     pub(crate) fn unfenced(self, intent: Intent) -> Plan {
         match intent.next {
-            Next::NotSoon | Next::Device => Plan { way: Way::NonTemporal, source_done: intent.source_done },
+            Next::NotSoon | Next::Device => {
+                Plan { way: Way::NonTemporal, source_done: intent.source_done, fetched: false }
+            }
             _ => self,
         }
     }
@@ -230,18 +234,18 @@ impl Plan {
     #[inline(always)]
     fn of(intent: Intent, len: usize, job: Job, decided: impl Fn(Decision) -> usize) -> Plan {
         let is_not_soon = matches!(intent.next, Next::NotSoon | Next::Device);
-        let (buffers, non_temporal, string, is_string_safe) = match job {
+        let (buffers, non_temporal, string, is_string_safe, prefetch) = match job {
             Job::Zero => {
                 let string = match intent.next {
                     Next::ReadHere => Decision::RepStosbReadHere,
                     Next::NotSoon | Next::Device => Decision::RepStosbNotSoon,
                     Next::Unknown | Next::ReadElsewhere => Decision::RepStosb,
                 };
-                (1, Decision::ZeroNonTemporal, string, true)
+                (1, Decision::ZeroNonTemporal, string, true, Decision::ZeroPrefetch)
             }
             Job::Copy { is_string_safe } => {
                 let string = if is_not_soon { Decision::RepMovsbNotSoon } else { Decision::RepMovsb };
-                (2, Decision::CopyNonTemporal, string, is_string_safe)
+                (2, Decision::CopyNonTemporal, string, is_string_safe, Decision::CopyPrefetch)
             }
         };
         let job_bytes = len.max(intent.job_bytes);
@@ -262,7 +266,8 @@ impl Plan {
             () if !is_read_once && len >= decided(string) && is_string_safe => Way::String,
             () => Way::Loop,
         };
-        Plan { way, source_done: is_read_once }
+        let fetched = way == Way::Loop && !is_read_once && len >= decided(prefetch);
+        Plan { way, source_done: is_read_once, fetched }
     }
 }
 

@@ -49,7 +49,9 @@ mod x86_64 {
         LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, fill_aligned_loop, fill_head_tail, fill_up_to_32,
         portable,
     };
-    use crate::blocks::{Block16, fence, fill_non_temporal, fill_rep_stosb, is_mask_slow};
+    use crate::blocks::{
+        Block16, fence, fill_non_temporal, fill_prefetched_loop, fill_rep_stosb, is_mask_slow,
+    };
     use crate::intent::{Intent, Plan, Way};
     use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
 
@@ -64,7 +66,9 @@ mod x86_64 {
             unsafe extern "C" fn $name(dst: *mut u8, byte: u8, len: usize) {
                 // SAFETY: len exceeds what each path requires; the level and the bytes by contract.
                 unsafe {
-                    match Plan::of_zero(Intent::default(), len).way {
+                    let plan = Plan::of_zero(Intent::default(), len);
+                    match plan.way {
+                        Way::Loop if plan.fetched => fill_prefetched_loop::<$block>(dst, len, byte),
                         Way::Loop => fill_aligned_loop::<$block>(dst, len, byte),
                         Way::String => fill_rep_stosb(dst, len, byte),
                         Way::NonTemporal => {

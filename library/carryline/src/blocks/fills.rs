@@ -2,6 +2,8 @@
 
 use super::loops::end_of_groups;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use super::loops::{FETCHED_AHEAD_BYTES, fetch_group};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::unlikely;
 use super::{Block, Fill, Zero, store};
 use core::hint::select_unpredictable;
@@ -39,6 +41,25 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// `len > 8 * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
 #[inline(always)]
 pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
+    // SAFETY: the same contract.
+    unsafe { fill_loop::<B, false>(dst, len, fill) }
+}
+
+/// [`fill_aligned_loop`], whose loop fetches lines before it stores them.
+///
+/// # Safety
+/// As [`fill_aligned_loop`].
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub(crate) unsafe fn fill_prefetched_loop<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
+    // SAFETY: the same contract.
+    unsafe { fill_loop::<B, true>(dst, len, fill) }
+}
+
+/// # Safety
+/// As [`fill_aligned_loop`].
+#[inline(always)]
+unsafe fn fill_loop<B: Block, const FETCHED: bool>(dst: *mut u8, len: usize, fill: impl Fill) {
     let group = 4 * B::BYTES;
     // SAFETY: the head is the first of at least eight blocks, the tail the last. The groups are inside the buffer, by the
     // proof.
@@ -52,6 +73,10 @@ pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill:
         if second < end {
             let (mut to, end) = aligned_loop(dst.add(second), dst.add(end));
             loop {
+                #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+                if FETCHED {
+                    fetch_group::<B>(to.wrapping_add(FETCHED_AHEAD_BYTES));
+                }
                 fill_group(to, block);
                 to = to.add(group);
                 if to >= end {

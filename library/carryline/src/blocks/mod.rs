@@ -27,16 +27,16 @@ mod non_temporal;
 mod rep;
 
 pub(crate) use dirty::zero_if_dirty;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use fills::zero_mostly_aligned;
 pub(crate) use fills::{fill_aligned_loop, zero_aligned_loop};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use fills::{fill_prefetched_loop, zero_mostly_aligned};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use loops::unlikely;
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::{
-    READ_ONCE, by_distance_from_bytes, copy_by_distance, is_downwards_faster, load_group, order_by_distance,
-    store_group,
+    READ_ONCE, STORED_AFTER_FETCHING, STORED_AT_ONCE, by_distance_from_bytes, copy_by_distance,
+    is_downwards_faster, load_group, order_by_distance, store_group,
 };
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use masked::{

@@ -111,8 +111,9 @@ macro_rules! ladder {
         #[inline(never)]
         $(#[$level])*
         pub(super) unsafe extern "C" fn by_distance(dst: *mut u8, src: *const u8, len: usize) {
+            use $crate::blocks::{STORED_AT_ONCE, copy_by_distance};
             // SAFETY: len exceeds what the loop requires; no overlap and the level by contract.
-            unsafe { $crate::blocks::copy_by_distance::<$block>(dst, src, len) }
+            unsafe { copy_by_distance::<$block, STORED_AT_ONCE>(dst, src, len) }
         }
 
         /// As `copy`, for a caller who reads the bytes immediately.
@@ -175,12 +176,14 @@ macro_rules! ladder {
         $(#[$level])*
         #[inline]
         unsafe extern "C" fn kept(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            use $crate::blocks::{self, READ_KEPT, READ_ONCE, copy_backward, copy_forward};
+            use $crate::blocks::{self, READ_KEPT, READ_ONCE, STORED_AFTER_FETCHING, copy_backward, copy_forward};
             use $crate::intent::Way;
             // SAFETY: len exceeds what each path requires; no overlap and the level by contract.
             unsafe {
                 if plan.way == Way::String {
                     blocks::copy_rep_movsb(dst, src, len);
+                } else if plan.fetched && len >= $crate::intent::LOOPS_BELOW_BYTES {
+                    blocks::copy_by_distance::<$block, STORED_AFTER_FETCHING>(dst, src, len);
                 } else if plan.source_done {
                     copy_forward::<$block, READ_ONCE>(dst, src, len);
                 } else if len >= $crate::intent::LOOPS_BELOW_BYTES && blocks::is_downwards_faster(dst, src) {

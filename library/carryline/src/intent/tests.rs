@@ -82,6 +82,20 @@ fn string_instructions_start_at_their_thresholds() {
 }
 
 #[test]
+fn loops_prefetch_from_their_thresholds_on() {
+    let granite_rapids = built_in("intel-granite-rapids").expect("a built-in profile");
+    for (job, decision) in [(Job::Zero, Decision::ZeroPrefetch), (COPY, Decision::CopyPrefetch)] {
+        let from = granite_rapids.decisions.get(decision);
+        for next in [Next::Unknown, Next::ReadHere, Next::ReadElsewhere] {
+            let fetched = |profile, len| plan(profile, next, len, job).fetched;
+            assert!(!fetched(granite_rapids, from - 1) && fetched(granite_rapids, from), "{next:?}");
+            assert!(!fetched(unmeasured(), from), "{next:?}");
+        }
+        assert!(!plan(granite_rapids, Next::NotSoon, from, job).fetched, "its stores are non-temporal");
+    }
+}
+
+#[test]
 fn distances_and_single_reads_disable_string_instructions() {
     for profile in profiles() {
         for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {

@@ -94,6 +94,10 @@ decisions! {
         "Zeroing of at least this length is non-temporal if not read soon; below, the fence costs more than it saves.";
     CopyNonTemporal = "copy_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "Copies of at least this length are non-temporal if not read soon.";
+    ZeroPrefetch = "zero_prefetch_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
+        "A loop that zeroes at least this length fetches lines before it stores them.";
+    CopyPrefetch = "copy_prefetch_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
+        "A loop that copies at least this length fetches lines of the destination before it stores them.";
     ReadOnce = "read_once_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "A source of at least this length that is not needed again is prefetched such that it evicts nothing else.";
     SumPrefetch = "sum_prefetch_from_bytes", SUM_PREFETCH_LEAST_BYTES..=MOST_BYTES, never,
@@ -131,6 +135,8 @@ impl Decision {
             | Decision::RepMovsbNarrow => true,
             Decision::ZeroNonTemporal
             | Decision::CopyNonTemporal
+            | Decision::ZeroPrefetch
+            | Decision::CopyPrefetch
             | Decision::ReadOnce
             | Decision::SumPrefetch
             | Decision::SumPrefetchAhead

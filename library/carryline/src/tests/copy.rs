@@ -21,14 +21,15 @@ fn for_each_entry(code: CopyCode, then: &mut dyn FnMut(&str, Call)) {
     then("read_here", &|dst, src, len| unsafe { (code.read_here)(dst, src, len) });
     // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
     then("overlapping", &|dst, src, len| unsafe { (code.overlapping)(dst, src, len) });
-    for (way, source_done) in [
-        (intent::Way::Loop, false),
-        (intent::Way::Loop, true),
-        (intent::Way::String, false),
-        (intent::Way::NonTemporal, false),
-        (intent::Way::NonTemporal, true),
+    for (way, source_done, fetched) in [
+        (intent::Way::Loop, false, false),
+        (intent::Way::Loop, true, false),
+        (intent::Way::Loop, false, true),
+        (intent::Way::String, false, false),
+        (intent::Way::NonTemporal, false, false),
+        (intent::Way::NonTemporal, true, false),
     ] {
-        let plan = Plan { way, source_done };
+        let plan = Plan { way, source_done, fetched };
         // SAFETY: both buffers have len accessible bytes; the CPU has what the kernel needs.
         then(&format!("{plan:?}"), &|dst, src, len| unsafe { (code.planned)(dst, src, len, plan) });
         // SAFETY: both buffers have len accessible bytes that no other thread accesses; the CPU has what the

@@ -66,7 +66,7 @@ fn publish(write: impl Fn(*mut u8, usize) + Sync, expected: impl Fn(usize) -> u8
 
 const ROUNDS: usize = 3000;
 const BYTES: usize = 5000;
-const NON_TEMPORAL: Plan = Plan { way: Way::NonTemporal, source_done: true };
+const NON_TEMPORAL: Plan = Plan { way: Way::NonTemporal, source_done: true, fetched: false };
 
 #[test]
 fn non_temporal_zeros_are_seen_before_a_later_store() {

@@ -75,7 +75,7 @@ macro_rules! check_level {
         $(#[$level])*
         unsafe extern "C" fn by_distance(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: accessible bytes of at least the block's least length, by contract.
-            unsafe { blocks::copy_by_distance::<$block>(dst, src, len) }
+            unsafe { blocks::copy_by_distance::<$block, { blocks::STORED_AT_ONCE }>(dst, src, len) }
         }
         /// # Safety
         /// At least as many bytes as the block requires are accessible; the CPU has the level.

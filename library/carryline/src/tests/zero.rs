@@ -12,9 +12,10 @@ use crate::zero::kernels::KERNELS;
 /// A call that zeroes `len` bytes.
 pub(super) type Call<'a> = &'a dyn Fn(*mut u8, usize);
 
-const NON_TEMPORAL: Plan = Plan { way: intent::Way::NonTemporal, source_done: false };
-const BY_LOOP: Plan = Plan { way: intent::Way::Loop, source_done: false };
-const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false };
+const NON_TEMPORAL: Plan = Plan { way: intent::Way::NonTemporal, source_done: false, fetched: false };
+const BY_LOOP: Plan = Plan { way: intent::Way::Loop, source_done: false, fetched: false };
+const PREFETCHED: Plan = Plan { way: intent::Way::Loop, source_done: false, fetched: true };
+const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false, fetched: false };
 
 /// Every entry point of a kernel, with every plan. The CPU must have the kernel's needs.
 fn for_each_entry(code: ZeroCode, then: &mut dyn FnMut(&str, Call)) {
@@ -24,6 +25,8 @@ fn for_each_entry(code: ZeroCode, then: &mut dyn FnMut(&str, Call)) {
     then("planned by loop", &|dst, len| unsafe { (code.planned)(dst, len, BY_LOOP) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     then("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
+    then("planned by loop, prefetched", &|dst, len| unsafe { (code.planned)(dst, len, PREFETCHED) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     then("planned by string", &|dst, len| unsafe { (code.planned)(dst, len, BY_STRING) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.

@@ -72,6 +72,8 @@ macro_rules! ladder {
             unsafe {
                 if plan.way == $crate::intent::Way::String {
                     $crate::blocks::zero_rep_stosb(dst, len);
+                } else if plan.fetched && len >= $crate::intent::LOOPS_BELOW_BYTES {
+                    $crate::blocks::fill_prefetched_loop::<$block>(dst, len, $crate::blocks::Zero);
                 } else {
                     $stores(dst, len);
                 }

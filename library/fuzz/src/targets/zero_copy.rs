@@ -9,12 +9,13 @@ use carryline::internals::dispatch::{CopyCode, ZeroCode};
 use carryline::internals::kernels;
 use carryline::internals::plan::{Plan, Way};
 
-const PLANS: [Plan; 5] = [
-    Plan { way: Way::String, source_done: false },
-    Plan { way: Way::Loop, source_done: false },
-    Plan { way: Way::NonTemporal, source_done: false },
-    Plan { way: Way::Loop, source_done: true },
-    Plan { way: Way::NonTemporal, source_done: true },
+const PLANS: [Plan; 6] = [
+    Plan { way: Way::String, source_done: false, fetched: false },
+    Plan { way: Way::Loop, source_done: false, fetched: false },
+    Plan { way: Way::Loop, source_done: false, fetched: true },
+    Plan { way: Way::NonTemporal, source_done: false, fetched: false },
+    Plan { way: Way::Loop, source_done: true, fetched: false },
+    Plan { way: Way::NonTemporal, source_done: true, fetched: false },
 ];
 
 type Zero<'a> = &'a dyn Fn(*mut u8, usize);
@@ -32,7 +33,7 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
     each("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
     // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
     each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
-    for plan in &PLANS[..3] {
+    for plan in &PLANS[..4] {
         // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
         each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
         // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features; only
