@@ -32,8 +32,8 @@ pub(super) const FETCHED_AHEAD_BYTES: usize = 512;
 #[inline(always)]
 pub(super) fn fetch_group<B: Block>(at: *const u8) {
     for line in (0..4 * B::BYTES).step_by(LINE_BYTES) {
-        // SAFETY: a hint, which changes neither memory nor flags, and never faults; CPUs of this architecture that lack it
-        // do nothing.
+        // SAFETY: a hint, which changes neither memory nor flags, and never faults. Plans ask for it on CPUs with AVX2 alone,
+        // which all execute it, if only as no operation.
         unsafe {
             core::arch::asm!("prefetchw [{}]", in(reg) at.wrapping_add(line), options(nostack, preserves_flags));
         }

@@ -3,7 +3,7 @@
 use crate::guarded::Guarded;
 use crate::patterns::{expected, fill_random};
 use crate::{active_value, alone, unmeasured};
-use carryline::internals::cpu::features;
+use carryline::internals::cpu::{Features, features, mask};
 use carryline::internals::dispatch::{Function, kernels};
 use carryline::internals::tuning::{Decision, Profile};
 use carryline::{Intent, Next, checksum, copy, drain, tuning, zero};
@@ -32,6 +32,9 @@ fn value(decision: Decision) -> impl Strategy<Value = usize> {
 
 /// A profile with random values, and random kernels that this CPU can run.
 fn profile() -> impl Strategy<Value = Profile<'static>> {
+    if is_masked() {
+        mask(Features::AVX2);
+    }
     let values: Vec<_> = Decision::ALL.iter().map(|decision| value(*decision)).collect();
     let kernels = Function::ALL.map(|function| {
         let usable = kernels(function).filter(|(_, needs)| features().contains(*needs));
@@ -165,7 +168,29 @@ proptest! {
         for len in lengths() {
             buffers.check(&profile.to_string(), len, distances);
         }
+        if is_masked() && features().contains(Features::ERMS) {
+            assert_eq!(active_value(Decision::RepMovsb), profile.decisions.get(Decision::RepMovsbNarrow));
+        }
     }
+}
+
+/// The variable of the process that runs the test above without AVX2: string instructions are then used for shorter calls, by
+/// other kernels.
+const WITHOUT_AVX2: &str = "CARRYLINE_TEST_WITHOUT_AVX2";
+
+fn is_masked() -> bool {
+    std::env::var_os(WITHOUT_AVX2).is_some()
+}
+
+#[test]
+fn functions_are_correct_with_random_profiles_without_avx2() {
+    let child = std::process::Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", "every_profile::functions_are_correct_with_random_profiles"])
+        .env(WITHOUT_AVX2, "1")
+        .output()
+        .expect("a process of this program");
+    let [out, err] = [child.stdout, child.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(child.status.success() && out.contains("1 passed"), "{out}{err}");
 }
 
 /// Loads profiles that differ in everything while other threads make calls.
