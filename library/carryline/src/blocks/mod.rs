@@ -383,3 +383,15 @@ pub(crate) fn end_of_branch<const N: usize>() {
     // SAFETY: only a comment.
     unsafe { core::arch::asm!("/* branch {} ends */", const N, options(nomem, nostack, preserves_flags)) };
 }
+
+/// The instruction with which a function of assembly returns `dst`, for a function whose declaration has a result.
+macro_rules! returned {
+    () => {
+        ""
+    };
+    ($returned:ty) => {
+        "mov rax, rdi"
+    };
+}
+
+pub(crate) use returned;

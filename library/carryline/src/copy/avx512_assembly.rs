@@ -5,14 +5,16 @@
 //! On Emerald Rapids LLVM's code, whose paths begin where the one before ends, took 9.8 ticks for 385 bytes at offset 0
 //! and 10.5 after another path had become longer; 256 bytes at random offsets 7.5 and 7.8. Six blocks instead of eight
 //! for 257 to 384 bytes take 10.7 instead of 13.9 ticks at random offsets, for one more branch, which is mispredicted in up
-//! to 0.6 % of the calls of the fleet's sets, if a branch is predicted by how often it is taken. The order of the branches
-//! is that of [zeroing](crate::zero).
+//! to 0.6 % of the calls of the fleet's sets, if a branch is predicted by how often it is taken.
 //!
-//! On Granite Rapids, up to 64 bytes at random offsets take 4.4 ticks; with the masks made after the first branch and `dst`
-//! returned 4.55, with one masked move of 64 bytes and seven instructions that look for the end of a page 5.05.
+//! On Granite Rapids, up to 64 bytes at random offsets take 4.6 ticks; with one masked move of 64 bytes instead of two of 32
+//! 5.0. The fleet's sets take 8.3 in the mean, and 8.8 with the test for more than 64 bytes before the one for more than 128,
+//! and with branches on the length near the end of a page, where one call in 33 has a buffer. Without the tests for the end
+//! of a page and for null they would take 7.0, but near an unmapped page 240 to 570.
 
 use super::avx512::unmasked;
 use super::returning::loops_returning;
+use crate::blocks::returned;
 use crate::dispatch::CopyCode;
 use core::arch::naked_asm;
 use core::arch::x86_64::__m512i;
@@ -25,16 +27,6 @@ loops_returning!(
 
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx512_branched::CODE };
-
-/// The instruction that returns `dst`, if it is returned.
-macro_rules! returned {
-    () => {
-        ""
-    };
-    ($returned:ty) => {
-        "mov rax, rdi"
-    };
-}
 
 /// Defines an entry point that copies up to 512 bytes, where all loads come before all stores, and jumps to
 /// `$above_512` for more.
@@ -51,25 +43,27 @@ macro_rules! entry {
                 // Otherwise a shared library that contains this one would export it.
                 ".hidden {this}",
                 ".p2align 6",
-                "mov rcx, -1",
-                "bzhi rcx, rcx, rdx",
-                "cmp rdx, 64",
+                "cmp rdx, 128",
+                "ja 3f",
+                "cmp edx, 64",
                 "ja 2f",
                 // Two masked moves, unless they are slow: see `is_mask_slow_at_either`. The address in the page, times 2^20
                 // in 32 bits, is above 4096 - 64 times that if 64 bytes from there reach into the next page.
+                "mov rcx, -1",
+                "bzhi rcx, rcx, rdx",
                 "kmovq k1, rcx",
                 "kshiftrq k2, k1, 32",
                 returned!($($returned)?),
-                "imul ecx, edi, 0x100000",
-                "cmp ecx, 0xfc000000",
-                "ja {unmasked}",
-                "imul ecx, esi, 0x100000",
-                "cmp ecx, 0xfc000000",
-                "ja {unmasked}",
                 "cmp rdi, 64",
                 "jb {unmasked}",
                 "cmp rsi, 64",
                 "jb {unmasked}",
+                "imul ecx, edi, 0x100000",
+                "cmp ecx, 0xfc000000",
+                "ja 6f",
+                "imul ecx, esi, 0x100000",
+                "cmp ecx, 0xfc000000",
+                "ja 6f",
                 "vmovdqu8 ymm16 {{k1}} {{z}}, [rsi]",
                 "vmovdqu8 ymm17 {{k2}} {{z}}, [rsi + 32]",
                 "vmovdqu8 [rdi] {{k1}}, ymm16",
@@ -79,10 +73,6 @@ macro_rules! entry {
                 // 65 to 512: blocks at both ends, which overlap in the middle.
                 "2:",
                 returned!($($returned)?),
-                "cmp rdx, 512",
-                "ja {above_512}",
-                "cmp edx, 128",
-                "ja 3f",
                 "vmovdqu64 zmm16, [rsi]",
                 "vmovdqu64 zmm17, [rsi + rdx - 64]",
                 "vmovdqu64 [rdi], zmm16",
@@ -90,6 +80,9 @@ macro_rules! entry {
                 "ret",
                 ".p2align 6",
                 "3:",
+                returned!($($returned)?),
+                "cmp rdx, 512",
+                "ja {above_512}",
                 "cmp edx, 256",
                 "ja 4f",
                 "vmovdqu64 zmm16, [rsi]",
@@ -136,6 +129,22 @@ macro_rules! entry {
                 "vmovdqu64 [rdi + rdx - 192], zmm21",
                 "vmovdqu64 [rdi + rdx - 128], zmm22",
                 "vmovdqu64 [rdi + rdx - 64], zmm23",
+                "ret",
+                ".p2align 6",
+                // Near the end of a page: one move of the 64 bytes that end with the buffers, whose last lanes are active. A
+                // branch on the length would be mispredicted if lengths vary. Slow if the other buffer begins a page after
+                // an unmapped one, which is one pair of addresses in thousands.
+                "6:",
+                "mov rcx, -1",
+                "mov r8d, 64",
+                "bzhi rcx, rcx, rdx",
+                "sub r8d, edx",
+                "shlx rcx, rcx, r8",
+                "sub rsi, r8",
+                "kmovq k1, rcx",
+                "sub rdi, r8",
+                "vmovdqu8 zmm16 {{k1}} {{z}}, [rsi]",
+                "vmovdqu8 [rdi] {{k1}}, zmm16",
                 "ret",
                 this = sym $entry,
                 unmasked = sym unmasked_returning,
