@@ -30,12 +30,16 @@ macro_rules! classes {
 classes! {
     /// Add, subtract, logic, compare, conditional move.
     Alu = "alu",
+    /// Additions of a constant to a register of 64 bits.
+    AddConstant = "add-constant",
     /// Add and subtract with carry.
     Carry = "carry",
     /// Shifts and rotates.
     Shift = "shift",
     /// Address arithmetic.
     Lea = "lea",
+    /// Address arithmetic that adds a constant to a register of 64 bits.
+    LeaConstant = "lea-constant",
     /// Address arithmetic with an index.
     LeaIndexed = "lea-indexed",
     /// Integer multiplication.
@@ -91,7 +95,8 @@ impl Class {
     #[must_use]
     pub const fn broader(self) -> Option<Class> {
         match self {
-            Class::LeaIndexed => Some(Class::Lea),
+            Class::AddConstant => Some(Class::Alu),
+            Class::LeaConstant | Class::LeaIndexed => Some(Class::Lea),
             Class::VectorShift => Some(Class::Vector),
             Class::VectorShift512 => Some(Class::Vector512),
             Class::ShuffleInLane => Some(Class::Shuffle),
@@ -190,7 +195,21 @@ fn operation(form: &Form, name: &str, vector: u16) -> Class {
             Class::Shift
         }
         M::Shlx | M::Shrx | M::Sarx | M::Rorx => Class::Shift,
+        M::Add | M::Sub
+            if matches!(form.operands[..], [Operand::General(64), Operand::Zero | Operand::Immediate]) =>
+        {
+            Class::AddConstant
+        }
+        M::Inc | M::Dec if form.operands == [Operand::General(64)] => Class::AddConstant,
         M::Lea if has_index(form) => Class::LeaIndexed,
+        M::Lea
+            if matches!(
+                form.operands[..],
+                [Operand::General(64), Operand::Address { displaced: true, .. }]
+            ) =>
+        {
+            Class::LeaConstant
+        }
         M::Lea => Class::Lea,
         M::Imul | M::Mul | M::Mulx | M::Pdep | M::Pext => Class::Multiply,
         M::Popcnt | M::Lzcnt | M::Tzcnt | M::Bsf | M::Bsr => Class::BitCount,

@@ -123,7 +123,9 @@ pub fn of_cpu(vendor: &str, family: u32, model: u32) -> Selected {
         ("AuthenticAMD", 0x17, 0x30..) => ("zen2", true),
         ("AuthenticAMD", 0x17, _) | ("HygonGenuine", ..) => ("zen2", false),
         ("AuthenticAMD", 0x1b.., _) => ("zen5", false),
-        ("GenuineIntel", 6, 0x8f | 0xcf | 0x97 | 0x9a | 0xb7 | 0xba | 0xbf) => ("golden_cove", true),
+        ("GenuineIntel", 6, 0x8f | 0xcf | 0x97 | 0x9a | 0xb7 | 0xba | 0xbf | 0xad | 0xae) => {
+            ("golden_cove", true)
+        }
         ("GenuineIntel", 6, 0xbe) => ("gracemont", true),
         ("GenuineIntel", 6, 0x6a | 0x6c | 0x7d | 0x7e | 0x8c | 0x8d | 0xa7) => ("ice_lake", true),
         ("GenuineIntel", 6, 0x4e | 0x5e | 0x55 | 0x8e | 0x9e | 0xa5 | 0xa6) => ("skylake_x", true),
@@ -195,10 +197,17 @@ impl Table {
         }
     }
 
-    /// The issue slots of an instruction: one, or as many as it has operations.
+    /// The issue slots of an instruction: one, or as many as it has operations. The address and the data of a store,
+    /// which some CPUs start on different ports, are one operation here.
     #[must_use]
     pub fn slots(&self, form: &Form) -> f64 {
-        let operations = |class: Class| self.work_of(class).iter().map(|ports| ports.operations).sum::<f64>();
+        let operations = |class: Class| {
+            let parts = self.work_of(class).iter().map(|ports| ports.operations);
+            match class {
+                Class::Store | Class::VectorStore | Class::VectorStore512 => parts.fold(0.0, f64::max),
+                _ => parts.sum(),
+            }
+        };
         class::classes(form).into_iter().map(operations).fold(1.0, f64::max)
     }
 
@@ -276,6 +285,7 @@ mod tests {
         assert_eq!(found("AuthenticAMD", 0x17, 0x71), ("zen2", true));
         assert_eq!(found("AuthenticAMD", 0x17, 0x01), ("zen2", false), "the first Zen");
         assert_eq!(found("GenuineIntel", 6, 0x8f), ("golden_cove", true));
+        assert_eq!(found("GenuineIntel", 6, 0xad), ("golden_cove", true), "Granite Rapids");
         assert_eq!(found("GenuineIntel", 6, 0xbe), ("gracemont", true));
         assert_eq!(found("GenuineIntel", 6, 0x6a), ("ice_lake", true));
         assert_eq!(found("GenuineIntel", 6, 0x55), ("skylake_x", true));

@@ -47,7 +47,9 @@ pub(super) fn instruction(class: Class, nth: usize) -> Result<Instruction, IcedE
         Class::Shuffle512 => a.vpunpcklbw(z, zmm0, zmm0)?,
         Class::Cross => a.vmovd(general, xmm0)?,
         Class::Mask => a.kandq(k, k7, k7)?,
-        Class::LeaIndexed
+        Class::AddConstant
+        | Class::LeaConstant
+        | Class::LeaIndexed
         | Class::VectorShift
         | Class::VectorShift512
         | Class::ShuffleInLane

@@ -2,7 +2,7 @@
 
 use super::{CALIBRATED, HighBytes, Line, Ports, Table};
 use crate::class::Class;
-use crate::window::{Core, Scheduler};
+use crate::window::{Assigns, Core, Scheduler};
 use std::collections::HashMap;
 
 /// A line that cannot be parsed.
@@ -43,7 +43,12 @@ impl Table {
             ("memory", ports(&is_memory), entries(&|name| name == "memory").max(32)),
         ];
         table.core.schedulers = schedulers
-            .map(|(name, ports, entries)| Scheduler { name: name.to_owned(), entries, ports, in_turn: false })
+            .map(|(name, ports, entries)| Scheduler {
+                name: name.to_owned(),
+                entries,
+                ports,
+                assigns: Assigns::First,
+            })
             .to_vec();
         Ok(table)
     }
@@ -139,15 +144,11 @@ impl Table {
                 let [name, entries, ports, how, citation] = fields[..] else {
                     return Err(format!("{} fields, 6 expected", fields.len() + 1));
                 };
-                let in_turn = match how {
-                    "first" => false,
-                    "in-turn" => true,
-                    _ => return Err(format!("ports are assigned 'first' or 'in-turn', not '{how}'")),
-                };
+                let assigns = Assigns::from_name(how)?;
                 let (ports, entries) = (self.ports(ports)?.ports, number(entries)? as usize);
                 let citation = self.cited(citation)?;
                 self.core.sources.push((format!("{name} scheduler {entries}"), citation));
-                self.core.schedulers.push(Scheduler { name: name.to_owned(), entries, ports, in_turn });
+                self.core.schedulers.push(Scheduler { name: name.to_owned(), entries, ports, assigns });
             }
             "shared" => {
                 let mut words = rest.split_whitespace();

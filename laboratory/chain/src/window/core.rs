@@ -32,8 +32,34 @@ pub struct Scheduler {
     pub entries: usize,
     /// The ports that it feeds, as a bit set.
     pub ports: u32,
-    /// True if an operation's port is chosen at dispatch, in turn; false if it takes the first free port.
-    pub in_turn: bool,
+    /// How an operation gets its port.
+    pub assigns: Assigns,
+}
+
+/// How a scheduler assigns operations to ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assigns {
+    /// When the inputs are ready, to the port that is free first.
+    First,
+    /// At dispatch, to the ports of each set in turn.
+    InTurn,
+    /// At dispatch, to the port with the fewest operations that wait for it.
+    FewestWaiting,
+}
+
+impl Assigns {
+    /// The words of the tables.
+    const NAMES: [(&str, Assigns); 3] =
+        [("first", Assigns::First), ("in-turn", Assigns::InTurn), ("fewest-waiting", Assigns::FewestWaiting)];
+
+    /// The way named by a table.
+    pub(crate) fn from_name(name: &str) -> Result<Assigns, String> {
+        let found = Assigns::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, way)| *way).ok_or_else(|| {
+            let names: Vec<&str> = Assigns::NAMES.iter().map(|(known, _)| *known).collect();
+            format!("ports are assigned {}, not '{name}'", names.join(", "))
+        })
+    }
 }
 
 /// A value missing from the table.

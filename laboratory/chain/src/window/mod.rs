@@ -27,7 +27,7 @@ mod tests;
 
 pub use binds::{Binds, binds};
 pub use caller::{Calls, called};
-pub use core::{Core, Scheduler};
+pub use core::{Assigns, Core, Scheduler};
 pub use front::{Front, Leaves};
 pub use ops::{Access, Op, Ops};
 pub use run::{Limits, Simulated, simulate};

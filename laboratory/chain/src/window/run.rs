@@ -1,9 +1,9 @@
 //! The simulation.
 
-use super::Core;
 use super::front::Delivery;
 use super::ops::{Op, Ops};
 use super::ports::Ports;
+use super::{Assigns, Core};
 use crate::effects::Location;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -143,11 +143,14 @@ impl<'a> Simulation<'a> {
 
     fn start(&mut self, ports: u32, ready: f64) -> f64 {
         let scheduler = self.core.schedulers.iter().position(|s| s.ports & ports != 0);
-        let in_turn = scheduler.is_some_and(|index| self.core.schedulers[index].in_turn);
-        let cycle = match self.limits.ports {
-            true if in_turn => self.ports.start_in_turn(ports, ready),
-            true => self.ports.start(ports, ready),
-            false => ready,
+        let assigns = scheduler.map_or(Assigns::First, |index| self.core.schedulers[index].assigns);
+        let cycle = match (self.limits.ports, assigns) {
+            (false, _) => ready,
+            (true, Assigns::First) => self.ports.start(ports, ready),
+            (true, Assigns::InTurn) => self.ports.start_in_turn(ports, ready),
+            (true, Assigns::FewestWaiting) => {
+                self.ports.start_where_fewest_wait(ports, ready, self.dispatch.cycle)
+            }
         };
         if let Some(scheduler) = scheduler {
             self.waiting[scheduler].push(Reverse(cycle as u64));

@@ -1,6 +1,6 @@
 //! Hand-written calls whose times follow from the core's parameters.
 
-use super::{Binds, Calls, Core, Front, Leaves, Limits, Ops, binds, called, simulate};
+use super::{Assigns, Binds, Calls, Core, Front, Leaves, Limits, Ops, binds, called, simulate};
 use crate::latencies::Latencies;
 use crate::signature::Signature;
 use crate::table;
@@ -29,7 +29,7 @@ fn cycles(code: &[&[u8]], signature: &Signature, calls: Calls, limits: Limits) -
     let count = table.port_names.len();
     // Not the front end and the choice of ports of the table, which are fitted to measurements.
     let mut core = Core { front: Front::UNLIMITED, ..table.core.clone() };
-    core.schedulers.iter_mut().for_each(|scheduler| scheduler.in_turn = false);
+    core.schedulers.iter_mut().for_each(|scheduler| scheduler.assigns = Assigns::First);
     let found = simulate(&ops, &core, count, limits).cycles;
     (found, binds(&ops, &core, count, found).map(|(part, _)| part))
 }
