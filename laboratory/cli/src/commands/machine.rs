@@ -40,11 +40,14 @@ fn library_here(profile: &Active, built_in: &str) -> String {
         _ => "loaded by this program".to_owned(),
     };
     format!(
-        "the library uses the profile '{}' ({origin}): 'rep stosb' {}, 'rep movsb' {}; if the caller does not read \
-         the bytes soon, non-temporal stores {} (zero) and {} (copy){}",
+        "the library uses the profile '{}' ({origin}): 'rep stosb' {}, 'rep movsb' {}; loops prefetch what \
+         they overwrite {} (zero) and {} (copy); if the caller does not read the bytes soon, non-temporal stores {} (zero) \
+         and {} (copy){}",
         profile.name(),
         from(bytes("rep_stosb_from_bytes")),
         from(bytes("rep_movsb_from_bytes")),
+        from(bytes("zero_prefetch_from_bytes")),
+        from(bytes("copy_prefetch_from_bytes")),
         from(bytes("zero_non_temporal_from_bytes")),
         from(bytes("copy_non_temporal_from_bytes")),
         if is_unmeasured { "; 'carryline tune' looks for faster settings" } else { "" }
