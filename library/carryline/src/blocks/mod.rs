@@ -385,6 +385,7 @@ pub(crate) fn end_of_branch<const N: usize>() {
 }
 
 /// The instruction with which a function of assembly returns `dst`, for a function whose declaration has a result.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 macro_rules! returned {
     () => {
         ""
@@ -394,4 +395,5 @@ macro_rules! returned {
     };
 }
 
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 pub(crate) use returned;

@@ -50,7 +50,7 @@ macro_rules! entry {
                 ".p2align 6",
                 "cmp rdx, 128",
                 "ja 3f",
-                "cmp edx, 64",
+                "cmp edx, 63",
                 "ja 2f",
                 // Two masked moves, unless they are slow: see `is_mask_slow_at_either`. The address in the page, times 2^20
                 // in 32 bits, is above 4096 - 64 times that if 64 bytes from there reach into the next page.
@@ -75,7 +75,8 @@ macro_rules! entry {
                 "vmovdqu8 [rdi + 32] {{k2}}, ymm17",
                 "ret",
                 ".p2align 6",
-                // 65 to 384: blocks at both ends, which overlap in the middle.
+                // 64 to 384: blocks at both ends, which overlap in the middle. 64 bytes are one block, stored twice: a load is not
+                // forwarded from a masked store.
                 "2:",
                 returned!($($returned)?),
                 "vmovdqu64 zmm16, [rsi]",

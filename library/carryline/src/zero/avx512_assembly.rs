@@ -97,12 +97,12 @@ macro_rules! entry {
                 // Otherwise a shared library that contains this one would export it.
                 ".hidden {this}",
                 ".p2align 6",
-                // Up to 64 is exactly one line.
+                // Up to 63 is exactly one line.
                 "cmp rsi, 512",
                 "ja 8f",
                 "cmp esi, 128",
                 "ja 3f",
-                "cmp esi, 65",
+                "cmp esi, 64",
                 "jae 2f",
                 // The carry of the comparison, in every bit.
                 "sbb rcx, rcx",
@@ -120,7 +120,8 @@ macro_rules! entry {
                 "vmovdqu8 [rdi] {{k1}}, zmm0",
                 "ret",
                 ".p2align 6",
-                // 65 to 256: blocks at both ends, which overlap in the middle.
+                // 64 to 256: blocks at both ends, which overlap in the middle. 64 bytes are one block, stored twice: a load is
+                // not forwarded from a masked store.
                 "2:",
                 "vpxor xmm0, xmm0, xmm0",
                 "mov rax, rdi",
