@@ -395,5 +395,9 @@ macro_rules! returned {
     };
 }
 
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "sse2",
+    any(target_os = "linux", target_os = "none")
+))]
 pub(crate) use returned;
