@@ -75,7 +75,7 @@ impl Ports {
 
     /// Starts an operation on the port for which the fewest operations waited before the cycle `dispatched`. Operations
     /// that are dispatched in one cycle do not see each other; every second one takes the next port instead, unless
-    /// three more wait for it. Cores that choose ports at dispatch do this (Abel and Reineke, uiCA, 2022, section 4.2).
+    /// three more wait for it. Intel's cores choose ports at dispatch, about in this way (Abel and Reineke, uiCA, 2022).
     pub fn start_where_fewest_wait(&mut self, ports: u32, ready: f64, dispatched: f64) -> f64 {
         if dispatched > self.dispatching {
             for (port, start) in self.joining.drain(..) {
@@ -127,7 +127,7 @@ mod tests {
     fn operations_go_where_the_fewest_wait() {
         let (first, second, either) = (0b01, 0b10, 0b11);
         let mut ports = Ports::new(2);
-        // Eight operations for the first port, two in each cycle: from the fifth cycle on, four still wait.
+        // Eight operations for the first port, two in each cycle: in cycle 4, three still wait.
         (0..8).for_each(|nth| {
             ports.start_where_fewest_wait(first, 0.0, f64::from(nth / 2));
         });
