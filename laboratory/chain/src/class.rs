@@ -205,7 +205,7 @@ fn operation(form: &Form, name: &str, vector: u16) -> Class {
         M::Lea
             if matches!(
                 form.operands[..],
-                [Operand::General(64), Operand::Address { displaced: true, .. }]
+                [Operand::General(64), Operand::Address { registers: 1, displaced: true, .. }]
             ) =>
         {
             Class::LeaConstant

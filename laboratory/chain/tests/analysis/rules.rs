@@ -274,6 +274,38 @@ fn moves_cost_a_cycle_where_they_are_not_eliminated() {
 }
 
 #[test]
+fn golden_cove_adds_constants_by_renaming() {
+    let golden_cove = Latencies::of_table(table::by_name("golden_cove").expect("a table"));
+    let skylake = Latencies::of_table(table::by_name("skylake_x").expect("a table"));
+    let code = assemble(|a| {
+        a.mov(rax, rdi)?;
+        a.add(rax, 8)?;
+        a.dec(rax)?;
+        a.lea(rax, qword_ptr(rax + 64))?;
+        a.add(eax, 8)?;
+        a.lea(rdx, qword_ptr(0x1000))?;
+        a.ret()
+    });
+    let found = analyse_with(code.clone(), &golden_cove, &Signature::unknown());
+    assert_eq!(cycles(&found, "rdi"), Some(1.0), "all but the addition of 32 bits");
+    assert_eq!(cycles(&analyse_with(code.clone(), &skylake, &Signature::unknown()), "rdi"), Some(4.0));
+    // That one and the address without a register take a port, of five, and the return one of two of these.
+    assert_eq!(found.throughput.port_cycles, 3.0 / 5.0);
+}
+
+#[test]
+fn a_store_takes_one_issue_slot_on_every_port_layout() {
+    for name in ["golden_cove", "skylake_x", "zen5"] {
+        let latencies = Latencies::of_table(table::by_name(name).expect("a table"));
+        let code = assemble(|a| {
+            a.mov(qword_ptr(rdi), rsi)?;
+            a.ret()
+        });
+        assert_eq!(analyse_with(code, &latencies, &Signature::unknown()).throughput.issued, 2.0, "{name}");
+    }
+}
+
+#[test]
 fn measured_latencies_take_precedence_and_assumptions_are_marked() {
     let code = crate::support::article::dead_code();
     let mut latencies = Latencies::of_table(table::by_name("skylake_x").expect("a table"));
