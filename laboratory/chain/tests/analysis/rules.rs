@@ -289,6 +289,13 @@ fn golden_cove_adds_constants_by_renaming() {
     let found = analyse_with(code.clone(), &golden_cove, &Signature::unknown());
     assert_eq!(cycles(&found, "rdi"), Some(1.0), "all but the addition of 32 bits");
     assert_eq!(cycles(&analyse_with(code.clone(), &skylake, &Signature::unknown()), "rdi"), Some(4.0));
+    let flags = assemble(|a| {
+        a.add(rdi, 8)?;
+        a.sbb(rax, rax)?;
+        a.ret()
+    });
+    let found_flags = analyse_with(flags, &golden_cove, &Signature::unknown());
+    assert_eq!(cycles(&found_flags, "rdi"), Some(2.0), "flags are computed");
     // That one and the address without a register take a port, of five, and the return one of two of these.
     assert_eq!(found.throughput.port_cycles, 3.0 / 5.0);
 }
