@@ -8,14 +8,15 @@
 //! to 0.6 % of the calls of the fleet's sets, if a branch is predicted by how often it is taken.
 //!
 //! Of 385 to 512 bytes, most of the blocks would cross into a second line. With lines of the destination between those at
-//! both ends, on Granite Rapids they take 10.1 instead of 13.7 ticks at random offsets, and 7.1 instead of 9.3 at offset 0.
-//! The line that only some have is behind a branch: 500 bytes, of which half have it, take 12.4 at random offsets, but
-//! with it always 512 would take 7.1 instead of 6.4 at offset 0. The fleet's sets do not differ.
+//! both ends, alternating builds on Granite Rapids take 9.7 instead of 12.8 ticks at random offsets, and 6.3 instead of 8.1 at
+//! offset 0. The line that only some have is behind a branch: 500 bytes, of which half have it, take 12.0 at random offsets.
+//! In a prototype that always had it, 512 bytes took 7.1 instead of 6.4 at offset 0. The fleet's sets do not differ.
 //!
-//! On Granite Rapids, up to 64 bytes at random offsets take 4.6 ticks; with one masked move of 64 bytes instead of two of 32
-//! 5.0. The fleet's sets take 8.3 in the mean, and 8.8 with the test for more than 64 bytes before the one for more than 128,
-//! and with branches on the length near the end of a page, where one call in 33 has a buffer. Without the tests for the end
-//! of a page and for null they would take 7.0, but near an unmapped page 240 to 570.
+//! Alternating builds there, geometric means of the fleet's memcpy and memmove sets at random offsets: 7.9 ticks instead of 8.2
+//! with the test for more than 64 bytes before the one for more than 128, and with branches on the length near the end of a page,
+//! where one call in 33 has a buffer. Prototypes: with one masked move of 64 bytes instead of two of 32, a size of up to 64 bytes
+//! takes 0.3 to 0.4 more; without the tests for the end of a page and for null the sets would take 1.2 less, but a call near an
+//! unmapped page 240 to 570.
 
 use super::avx512::unmasked;
 use super::returning::loops_returning;
@@ -118,9 +119,9 @@ macro_rules! entry {
                 "vmovdqu64 [rdi + rdx - 64], zmm21",
                 "ret",
                 ".p2align 6",
-                // 385 to 512: between the blocks at both ends, three lines of dst from the first on that begins in it, and three
-                // up to the one in which it ends; rcx and r8 are the offsets of the last of these and of that line. Between them is
-                // nothing, or the line at r9.
+                // 385 to 512: between the blocks at both ends, three lines of dst from the first on that begins in it, the third at
+                // offset rcx, and three up to the line in which it ends, at offset r8. Between these six is nothing, or the line at
+                // offset r9.
                 "5:",
                 "lea rcx, [rdi + 192]",
                 "lea r8, [rdi + rdx - 1]",
