@@ -203,7 +203,7 @@ pub(super) fn end_around_add(a: u32, b: u32) -> u32 {
 /// The features of [`partial`]; `len > 0`; `data` is valid for reads of `len` bytes.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
+pub(super) unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed: u32) -> u32 {
     let ahead = if len < SUM_PREFETCH_LEAST_BYTES { NO_PREFETCH } else { prefetch_ahead(len) };
     let mut sum = seed;
     // SAFETY: a block is taken while at least a block is left. Blocks have an even length, so that words keep

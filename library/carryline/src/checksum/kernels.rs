@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::adc;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{avx2_assembly, avx2_copy, avx512, avx512_branched, avx512_copy, avx512_lanes};
+use super::{avx2_assembly, avx2_copy, avx512, avx512_branched, avx512_copy, avx512_merged};
 use super::{by_blocks, portable};
 use crate::cpu::Features;
 use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel};
@@ -20,7 +20,7 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_branched", needs: AVX512_DOT, function: avx512_branched::partial },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512_lanes", needs: AVX512_DOT, function: avx512_lanes::partial },
+    Kernel { name: "avx512_merged", needs: AVX512_DOT, function: avx512_merged::partial },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2_assembly::partial },
     #[cfg(target_arch = "x86_64")]

@@ -54,7 +54,7 @@ mod avx2_assembly;
     target_feature = "sse2",
     not(any(target_os = "linux", target_os = "none"))
 ))]
-use avx2 as avx2_assembly;
+use {avx2 as avx2_assembly, avx512_branched as avx512_merged};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -65,8 +65,8 @@ pub(crate) mod avx512;
 mod avx512_branched;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512_copy;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-mod avx512_lanes;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+mod avx512_merged;
 pub(crate) mod by_blocks;
 mod field;
 pub(crate) mod kernels;

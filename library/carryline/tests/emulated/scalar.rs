@@ -71,6 +71,16 @@ impl Machine {
                 let left = instruction.mnemonic() == M::Shlx;
                 self.write(instruction, 0, if left { value << count } else { value >> count });
             }
+            M::Rorx => {
+                let (value, count) =
+                    (self.read(instruction, 1), u32::from(instruction.immediate8()) & count_mask);
+                let rotated = if bits == 64 {
+                    value.rotate_right(count)
+                } else {
+                    (value as u32).rotate_right(count).into()
+                };
+                self.write(instruction, 0, rotated);
+            }
             M::Bzhi => {
                 let (value, from) = (self.read(instruction, 1), self.read(instruction, 2) as u8);
                 let kept = if u32::from(from) < bits { value & ((1 << from) - 1) } else { value };

@@ -9,7 +9,7 @@ impl Machine {
     /// Executes the instruction if it is a vector one.
     pub fn execute_vector(&mut self, instruction: &Instruction) -> bool {
         let lane = match instruction.mnemonic() {
-            M::Vmovdqu8 | M::Vpbroadcastb | M::Vpshufb => 1,
+            M::Vmovdqu8 | M::Vpaddb | M::Vpbroadcastb | M::Vpshufb => 1,
             M::Vmovdqu64
             | M::Vmovdqa64
             | M::Vpxorq
@@ -66,6 +66,10 @@ impl Machine {
                 self.bytes(instruction, |left, right| left ^ right)
             }
             M::Vpand | M::Vpandd | M::Vpandq => self.bytes(instruction, |left, right| left & right),
+            M::Vpaddb => {
+                let (left, right) = (self.vector(instruction, 1), self.loaded(instruction, 2, lane));
+                std::array::from_fn(|at| left[at].wrapping_add(right[at]))
+            }
             M::Vpaddd => self.words(instruction, u32::wrapping_add),
             M::Vpaddq => {
                 let (left, right) = (self.vector(instruction, 1), self.vector(instruction, 2));
@@ -167,32 +171,37 @@ impl Machine {
         }
     }
 
-    /// Moves a whole vector. Inactive lanes are not loaded. The forms without a `v` keep what lies above them.
-    fn move_vector(&mut self, instruction: &Instruction, lane: usize) {
-        let active = self.active(instruction);
+    /// A vector operand. If it is in memory, inactive lanes are not loaded, and zero.
+    fn loaded(&mut self, instruction: &Instruction, operand: u32, lane: usize) -> Vector {
+        if instruction.op_kind(operand) != OpKind::Memory {
+            return self.vector(instruction, operand);
+        }
+        let (address, size) = (self.address(instruction, operand), instruction.memory_size().size());
+        let aligned = [M::Vmovaps, M::Vmovdqa, M::Vmovdqa64, M::Movaps, M::Movdqa];
+        assert!(
+            !aligned.contains(&instruction.mnemonic()) || (address as usize).is_multiple_of(size),
+            "an aligned load"
+        );
         let mut value = [0; 64];
-        if instruction.op_kind(1) == OpKind::Memory {
-            let (address, size) = (self.address(instruction, 1), instruction.memory_size().size());
-            let aligned = [M::Vmovaps, M::Vmovdqa, M::Vmovdqa64, M::Movaps, M::Movdqa];
-            assert!(
-                !aligned.contains(&instruction.mnemonic()) || (address as usize).is_multiple_of(size),
-                "an aligned load"
-            );
-            if instruction.op_mask() == Register::None {
-                match size {
-                    16 => value[..16].copy_from_slice(&self.load::<16>(address)),
-                    32 => value[..32].copy_from_slice(&self.load::<32>(address)),
-                    _ => value = self.load(address),
-                }
-            } else {
-                self.note_masked(address, size);
-                for at in (0..size).filter(|at| active >> (at / lane) & 1 != 0) {
-                    [value[at]] = self.load(address + at as u64);
-                }
+        if instruction.op_mask() == Register::None {
+            match size {
+                16 => value[..16].copy_from_slice(&self.load::<16>(address)),
+                32 => value[..32].copy_from_slice(&self.load::<32>(address)),
+                _ => value = self.load(address),
             }
         } else {
-            value = self.vector(instruction, 1);
+            self.note_masked(address, size);
+            let active = self.active(instruction);
+            for at in (0..size).filter(|at| active >> (at / lane) & 1 != 0) {
+                [value[at]] = self.load(address + at as u64);
+            }
         }
+        value
+    }
+
+    /// Moves a whole vector. The forms without a `v` keep what lies above them.
+    fn move_vector(&mut self, instruction: &Instruction, lane: usize) {
+        let value = self.loaded(instruction, 1, lane);
         if instruction.op_kind(0) == OpKind::Memory {
             let aligned = [M::Vmovaps, M::Vmovdqa, M::Vmovdqa64, M::Vmovntdq, M::Movaps, M::Movdqa];
             let (address, size) = (self.address(instruction, 0), instruction.memory_size().size());

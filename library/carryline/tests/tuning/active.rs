@@ -104,8 +104,16 @@ fn profiles_for_another_cpu_are_rejected_and_both_cpus_named() {
 #[test]
 fn kernels_that_this_cpu_cannot_run_are_rejected() {
     let _alone = alone();
-    let names =
-        ["avx512", "avx512_branched", "avx512_lanes", "avx512_prefer_256", "avx2", "sse2", "adc", "portable"];
+    let names = [
+        "avx512",
+        "avx512_branched",
+        "avx512_merged",
+        "avx512_prefer_256",
+        "avx2",
+        "sse2",
+        "adc",
+        "portable",
+    ];
     for function in Function::ALL {
         for name in names {
             let mut profile = unmeasured();
