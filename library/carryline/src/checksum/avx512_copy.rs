@@ -66,7 +66,12 @@ unsafe fn below_64(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn one_after_the_other(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+pub(super) unsafe extern "C" fn one_after_the_other(
+    dst: *mut u8,
+    src: *const u8,
+    len: usize,
+    seed: u32,
+) -> u32 {
     // SAFETY: valid for `len` bytes, the source's initialised, no overlap, and the features, by contract.
     unsafe {
         crate::copy::avx512::copy(dst, src, len);
@@ -115,7 +120,7 @@ unsafe extern "C" fn few(dst: *mut u8, src: *const u8, len: usize, seed: u32) ->
 /// [`copy_and_sum_raw`](super::copy_and_sum_raw).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe extern "C" fn many(mut dst: *mut u8, mut src: *const u8, mut len: usize, seed: u32) -> u32 {
+pub(super) unsafe extern "C" fn many(mut dst: *mut u8, mut src: *const u8, mut len: usize, seed: u32) -> u32 {
     let mut sum = seed;
     // SAFETY: a block is taken while more than a block is left, and leaves at least 512 bytes. Blocks have an
     // even length, so that words keep their positions.
@@ -157,7 +162,7 @@ const MANY: bool = false;
 /// Vectors for the ends of the data. Starting at byte n, the last n bytes of two vectors are selected; starting
 /// at byte 64 + n, the last n of one; starting at byte 192 + n, all but the last n of one. At byte 320 begins
 /// the vector of every byte's own place in its 16, and at byte 384 that of the other place in its word.
-static EDGES: Edges = Edges({
+pub(super) static EDGES: Edges = Edges({
     let mut bytes = [0; 448];
     let mut i = 0;
     while i < 64 {
@@ -172,7 +177,7 @@ static EDGES: Edges = Edges({
 
 /// Aligned to lines.
 #[repr(align(64))]
-struct Edges([u8; 448]);
+pub(super) struct Edges([u8; 448]);
 
 /// The sum of 257 to [`BLOCK_BYTES`] bytes, with stores aligned to lines. An unaligned vector at the start and
 /// two at the end cover the ends; of these, only the bytes outside the aligned lines are added.

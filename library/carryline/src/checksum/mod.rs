@@ -54,7 +54,7 @@ mod avx2_assembly;
     target_feature = "sse2",
     not(any(target_os = "linux", target_os = "none"))
 ))]
-use {avx2 as avx2_assembly, avx512_branched as avx512_merged};
+use {avx2 as avx2_assembly, avx512_branched as avx512_merged, avx512_copy as avx512_merged_copy};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -67,6 +67,8 @@ mod avx512_branched;
 pub(crate) mod avx512_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod avx512_merged;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+mod avx512_merged_copy;
 pub(crate) mod by_blocks;
 mod field;
 pub(crate) mod kernels;

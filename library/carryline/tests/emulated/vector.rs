@@ -66,6 +66,14 @@ impl Machine {
                 self.bytes(instruction, |left, right| left ^ right)
             }
             M::Vpand | M::Vpandd | M::Vpandq => self.bytes(instruction, |left, right| left & right),
+            // For each bit, the three operands are the place of the result in the immediate.
+            M::Vpternlogd => {
+                let operands = [0, 1, 2].map(|operand| self.vector(instruction, operand));
+                std::array::from_fn(|at| {
+                    let place = |bit: u8| operands.iter().fold(0, |place, of| place << 1 | of[at] >> bit & 1);
+                    (0..8).fold(0, |byte, bit| byte | (instruction.immediate8() >> place(bit) & 1) << bit)
+                })
+            }
             M::Vpaddb => {
                 let (left, right) = (self.vector(instruction, 1), self.loaded(instruction, 2, lane));
                 std::array::from_fn(|at| left[at].wrapping_add(right[at]))

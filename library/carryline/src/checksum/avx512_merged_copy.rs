@@ -1,0 +1,259 @@
+//! Copy and sum in one pass as in [`avx512_copy`](super::avx512_copy), in assembly for up to 2176 bytes, with as few
+//! instructions as possible for the two ports that execute those of 64 bytes; see [`avx512_merged`](super::avx512_merged).
+//!
+//! At the ends of the data are vectors of which only some bytes are to be added. One `vpternlogd` selects them and makes their
+//! words signed. Where words are shifted by one byte against the lines, the factors of the dot product are 256 instead of 1, which
+//! is as good as to swap the bytes of each word: a shift in the order of bytes multiplies by 256 modulo 65535.
+//!
+//! Above 256 bytes, the vectors are those of `aligned` in [`avx512_copy`](super::avx512_copy), and what is said there of lines and of
+//! the order of bytes holds here too.
+
+use super::avx512_copy::{EDGES, many, one_after_the_other};
+use core::arch::naked_asm;
+
+/// What the vectors of constants consist of; see [`avx512_merged`](super::avx512_merged). Then the factors of words in place, and
+/// of words shifted by one byte, and what the flips of a vector subtract from its sum with each.
+static CONSTANTS: [u32; 7] =
+    [0x8000_8000, 0x0001_0001, 4 * 0x8000, 0x0001_0001, 0x0100_0100, 32 * 0x8000, 256 * 32 * 0x8000];
+
+/// The most bytes that are copied without a loop: 32 lines between the ends.
+const MOST_BYTES: usize = (32 + 2) * 64;
+
+/// Copies a line that ends `$n` lines before `rsi` to `rdi`, and adds it: 26 bytes of code.
+macro_rules! line {
+    ($sum:literal, $bytes:literal, $n:literal) => {
+        concat!(
+            "vmovdqu64 zmm",
+            $bytes,
+            ", [rsi - 64*",
+            $n,
+            "]\nvmovdqu64 [rdi - 64*",
+            $n,
+            "], zmm",
+            $bytes,
+            "\nvpxord zmm",
+            $bytes,
+            ", zmm",
+            $bytes,
+            ", zmm24\nvpdpwssd zmm",
+            $sum,
+            ", zmm",
+            $bytes,
+            ", zmm25\n",
+        )
+    };
+}
+
+/// The sum of the lanes of `zmm20` and of `r8d`, below 2^32, in `eax`: what wraps on the way wraps back. Uses `zmm16` and `edx`.
+macro_rules! sum_of_lanes {
+    () => {
+        "
+        vextracti64x4 ymm16, zmm20, 1
+        vpaddd ymm20, ymm20, ymm16
+        vextracti32x4 xmm16, ymm20, 1
+        vpaddd xmm20, xmm20, xmm16
+        vpshufd xmm16, xmm20, 0xee
+        vpaddd xmm20, xmm20, xmm16
+        vmovq rax, xmm20
+        mov edx, eax
+        shr rax, 32
+        add edx, r8d
+        add eax, edx
+        "
+    };
+}
+
+/// Returns the sum of `eax` and the seed.
+macro_rules! add_seed {
+    () => {
+        "
+        add eax, ecx
+        adc eax, 0
+        ret
+        "
+    };
+}
+
+/// Selects the code by length.
+///
+/// # Safety
+/// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as
+/// [`copy_and_sum_raw`](super::copy_and_sum_raw).
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
+    naked_asm!(
+        // Otherwise a shared library that contains this one would export it.
+        ".hidden {this}",
+        ".p2align 6",
+        "cmp rdx, 64",
+        "jae 2f",
+        // Below 64: two masked moves, unless they are slow; see `is_mask_slow_at_either`.
+        "lea eax, [rdi + 63]",
+        "lea r8d, [rsi + 63]",
+        "xor eax, edi",
+        "xor r8d, esi",
+        "or eax, r8d",
+        "test ah, 16",
+        "jnz 9f",
+        "cmp rdi, 64",
+        "jb 9f",
+        "cmp rsi, 64",
+        "jb 9f",
+        "mov r8, -1",
+        "bzhi r8, r8, rdx",
+        "kmovq k1, r8",
+        "kshiftrq k2, k1, 32",
+        "vpbroadcastd ymm24, [rip + {constants}]",
+        "vpbroadcastd ymm25, [rip + {constants} + 4]",
+        "vpbroadcastd ymm20, [rip + {constants} + 8]",
+        "vmovdqu8 ymm16 {{k1}} {{z}}, [rsi]",
+        "vmovdqu8 ymm17 {{k2}} {{z}}, [rsi + 32]",
+        "vmovdqu8 [rdi] {{k1}}, ymm16",
+        "vmovdqu8 [rdi + 32] {{k2}}, ymm17",
+        "vpxord ymm16, ymm16, ymm24",
+        "vpxord ymm17, ymm17, ymm24",
+        "vpdpwssd ymm20, ymm16, ymm25",
+        "vpdpwssd ymm20, ymm17, ymm25",
+        // Words of 32 bits that are not negative may be added in lanes of 64.
+        "vextracti32x4 xmm16, ymm20, 1",
+        "vpaddq xmm20, xmm20, xmm16",
+        "vpshufd xmm16, xmm20, 0xee",
+        "vpaddq xmm20, xmm20, xmm16",
+        "vmovq rax, xmm20",
+        "mov edx, eax",
+        "shr rax, 32",
+        "add eax, edx",
+        add_seed!(),
+        "9:",
+        "jmp {one_after_the_other}",
+        ".p2align 6",
+        "2:",
+        "lea r9, [rip + {edges}]",
+        "vpbroadcastd zmm24, [rip + {constants}]",
+        "vpbroadcastd zmm25, [rip + {constants} + 4]",
+        "cmp rdx, 128",
+        "ja 3f",
+        // 64 to 128: the first vector, and of the last one the bytes after it.
+        "lea r11, [rip + {constants}]",
+        "mov r10d, edx",
+        "and r10d, 1",
+        "vpbroadcastd zmm26, [r11 + 4*r10 + 12]",
+        "mov r8d, [r11 + 4*r10 + 20]",
+        "vmovdqu64 zmm16, [rsi]",
+        "vmovdqu64 zmm17, [rsi + rdx - 64]",
+        "vmovdqu64 zmm18, [r9 + rdx]",
+        "vpxord zmm20, zmm16, zmm24",
+        "vmovdqu64 [rdi], zmm16",
+        // Those of zmm17 that zmm18 selects, xored with zmm24.
+        "vpternlogd zmm18, zmm17, zmm24, 0x6a",
+        "vmovdqu64 [rdi + rdx - 64], zmm17",
+        "vpmaddwd zmm20, zmm20, zmm25",
+        "vpdpwssd zmm20, zmm18, zmm26",
+        "add r8d, 0x100000",
+        sum_of_lanes!(),
+        add_seed!(),
+        ".p2align 6",
+        "3:",
+        "lea r11, [rip + {constants}]",
+        "cmp rdx, 256",
+        "ja 4f",
+        // 129 to 256: two vectors, and of the last two the bytes after them.
+        "mov r10d, edx",
+        "and r10d, 1",
+        "vpbroadcastd zmm26, [r11 + 4*r10 + 12]",
+        "mov r8d, [r11 + 4*r10 + 20]",
+        "vmovdqu64 zmm16, [rsi]",
+        "vmovdqu64 zmm17, [rsi + 64]",
+        "vmovdqu64 zmm18, [rsi + rdx - 128]",
+        "vmovdqu64 zmm19, [rsi + rdx - 64]",
+        "vmovdqu64 zmm22, [r9 + rdx - 128]",
+        "vmovdqu64 zmm23, [r9 + rdx - 64]",
+        "vpxord zmm20, zmm16, zmm24",
+        "vpxord zmm21, zmm17, zmm24",
+        "vmovdqu64 [rdi], zmm16",
+        "vmovdqu64 [rdi + 64], zmm17",
+        "vpternlogd zmm22, zmm18, zmm24, 0x6a",
+        "vpternlogd zmm23, zmm19, zmm24, 0x6a",
+        "vmovdqu64 [rdi + rdx - 128], zmm18",
+        "vmovdqu64 [rdi + rdx - 64], zmm19",
+        "vpmaddwd zmm20, zmm20, zmm25",
+        "vpdpwssd zmm20, zmm21, zmm25",
+        "vpdpwssd zmm20, zmm22, zmm26",
+        "vpdpwssd zmm20, zmm23, zmm26",
+        "lea r8d, [2*r8 + 0x200000]",
+        sum_of_lanes!(),
+        add_seed!(),
+        ".p2align 6",
+        "8:",
+        "jmp {many}",
+        ".p2align 6",
+        // Lines (r8), of which the last ends at rsi and rdi; head and tail. r10 is the offset of dst, whose lowest bit says
+        // whether the words of the lines are shifted; r9 the bytes after the lines, whose lowest bit says so of the tail
+        // against the lines.
+        "4:",
+        "cmp rdx, {most}",
+        "ja 8b",
+        "mov r10d, edi",
+        "and r10d, 63",
+        "lea r8d, [rdx - 1]",
+        "vmovdqu64 zmm20, [r9 + r10 + 192]",
+        "mov eax, r8d",
+        "and eax, 63",
+        "add rax, r10",
+        "vmovdqu64 zmm21, [r9 + rax + 1]",
+        "vmovdqu64 zmm22, [r9 + rax + 65]",
+        "lea r9d, [rax + 1]",
+        "vmovdqu64 zmm16, [rsi]",
+        "vmovdqu64 zmm17, [rsi + rdx - 128]",
+        "vmovdqu64 zmm18, [rsi + rdx - 64]",
+        "mov eax, r10d",
+        "and eax, 1",
+        "and r9d, 1",
+        "vpbroadcastd zmm26, [r11 + 4*rax + 12]",
+        "vpbroadcastd zmm27, [r11 + 4*r9 + 12]",
+        "mov eax, [r11 + 4*rax + 20]",
+        "mov r9d, [r11 + 4*r9 + 20]",
+        // After the loads from the table; see `aligned`.
+        "vmovdqu64 [rdi], zmm16",
+        "vpternlogd zmm20, zmm16, zmm24, 0x6a",
+        "vpternlogd zmm21, zmm17, zmm24, 0x6a",
+        "vpternlogd zmm22, zmm18, zmm24, 0x6a",
+        "vpmaddwd zmm20, zmm20, zmm26",
+        "vpmaddwd zmm21, zmm21, zmm27",
+        "vpmaddwd zmm22, zmm22, zmm27",
+        // The bias of the ends. The end of dst. From the start to the end of the lines, of which there are (len - 1) / 64 - 1.
+        "lea eax, [rax + 2*r9]",
+        "add rdx, rdi",
+        "mov r11d, r8d",
+        "and r11d, -64",
+        "sub r11, r10",
+        "shr r8d, 6",
+        "dec r8d",
+        "add rsi, r11",
+        "add rdi, r11",
+        "imul r9d, r8d, 26",
+        "shl r8d, 20",
+        "add r8d, eax",
+        "lea r11, [rip + 6f]",
+        "sub r11, r9",
+        "jmp r11",
+        ".p2align 6",
+        line!(20, 28, 32), line!(21, 29, 31), line!(22, 30, 30), line!(20, 31, 29), line!(21, 28, 28), line!(22, 29, 27), line!(20, 30, 26), line!(21, 31, 25), line!(22, 28, 24), line!(20, 29, 23), line!(21, 30, 22), line!(22, 31, 21), line!(20, 28, 20), line!(21, 29, 19), line!(22, 30, 18), line!(20, 31, 17), line!(21, 28, 16), line!(22, 29, 15), line!(20, 30, 14), line!(21, 31, 13), line!(22, 28, 12), line!(20, 29, 11), line!(21, 30, 10), line!(22, 31, 9), line!(20, 28, 8), line!(21, 29, 7), line!(22, 30, 6), line!(20, 31, 5), line!(21, 28, 4), line!(22, 29, 3), line!(20, 30, 2), line!(21, 31, 1),
+        "6:",
+        "vmovdqu64 [rdx - 128], zmm17",
+        "vmovdqu64 [rdx - 64], zmm18",
+        "vpaddd zmm20, zmm20, zmm21",
+        "vpaddd zmm20, zmm20, zmm22",
+        sum_of_lanes!(),
+        "rorx edx, eax, 24",
+        "test r10b, 1",
+        "cmovnz eax, edx",
+        add_seed!(),
+        this = sym copy_and_sum,
+        constants = sym CONSTANTS,
+        edges = sym EDGES,
+        one_after_the_other = sym one_after_the_other,
+        many = sym many,
+        most = const MOST_BYTES,
+    )
+}
