@@ -98,7 +98,12 @@ pub fn judge(
             gain: over(&found, &own, OTHER, lab.seed),
             floor: floor(&own),
             cells: of(&own),
-            verdict: verdict(together, floor(&all), &of(&all), lab.may_cost),
+            verdict: verdict(
+                together,
+                floor(&all),
+                &of(&all),
+                lab.may_cost.max(by_chance(&found, &all, lab.seed)),
+            ),
         });
     }
     Ok(judged)
@@ -157,11 +162,25 @@ fn over(found: &Timings, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio
     statistics::paired_ratio(&means(arm), &means(BASE), seed)
 }
 
-fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed], may_cost: f64) -> ChangeVerdict {
+/// By how much settings seem to be slower than themselves in the worst of several cells: of many, one looks slower by chance. Cells
+/// whose interval includes 1 do not look slower, however wide it is.
+fn by_chance(found: &Timings, cells: &[usize], seed: u64) -> f64 {
+    let again = |cell: &usize| found.ratio(*cell, AGAIN, BASE, seed);
+    cells.iter().filter_map(again).map(|ratio| apart(&ratio)).fold(0.0, f64::max)
+}
+
+/// The distance of a ratio from 1 in either direction; 0 if its interval includes 1.
+fn apart(ratio: &Ratio) -> f64 {
+    match compare(ratio, 0.0) {
+        Order::Tie => 0.0,
+        _ => ratio.median.max(1.0 / ratio.median) - 1.0,
+    }
+}
+
+/// A cell is slower if it is so by more than its own noise floor and than `allowed`.
+fn verdict(gain: Option<Ratio>, floor: f64, cells: &[Confirmed], allowed: f64) -> ChangeVerdict {
     let Some(gain) = gain else { return ChangeVerdict::Unknown };
-    // Of many cells, one looks slower by chance; hence the highest of the cells' noise floors.
-    let highest = cells.iter().map(|cell| cell.floor).fold(0.0, f64::max);
-    let slower = cells.iter().any(|cell| compare(&cell.ratio, highest.max(may_cost)) == Order::Slower);
+    let slower = cells.iter().any(|cell| compare(&cell.ratio, cell.floor.max(allowed)) == Order::Slower);
     match compare(&gain, floor) {
         Order::Faster if slower => ChangeVerdict::Mixed,
         Order::Faster => ChangeVerdict::Faster,
@@ -200,11 +219,23 @@ mod tests {
     }
 
     #[test]
+    fn only_an_interval_without_one_is_apart() {
+        let ratio = |median: f64, low, high| apart(&Ratio { median, low, high });
+        assert_eq!(ratio(1.3, 0.9, 1.6), 0.0);
+        assert!((ratio(1.25, 1.2, 1.3) - 0.25).abs() < 1e-12);
+        assert!((ratio(0.8, 0.7, 0.9) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
     fn a_change_is_kept_if_it_is_faster_and_nowhere_slower() {
         let without_cost = |gain, floor, cells: &[Confirmed]| verdict(gain, floor, cells, 0.0);
         assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.8), cell(1.0)]), ChangeVerdict::Faster);
         assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)]), ChangeVerdict::Mixed);
         assert_eq!(verdict(ratio(0.9), 0.02, &[cell(0.7), cell(1.1)], 0.15), ChangeVerdict::Faster);
+        let noisy = Confirmed { floor: 0.5, ..cell(1.4) };
+        assert_eq!(without_cost(ratio(0.9), 0.02, &[cell(0.7), noisy.clone()]), ChangeVerdict::Faster);
+        let beside_a_noisy_one = without_cost(ratio(0.9), 0.02, &[cell(0.7), cell(1.1), noisy]);
+        assert_eq!(beside_a_noisy_one, ChangeVerdict::Mixed, "noise elsewhere excuses nothing");
         assert_eq!(without_cost(ratio(0.99), 0.02, &[cell(0.99)]), ChangeVerdict::Same);
         assert_eq!(without_cost(ratio(0.9), 0.2, &[cell(0.9)]), ChangeVerdict::Same, "within the floor");
         assert_eq!(without_cost(ratio(1.1), 0.02, &[]), ChangeVerdict::Slower);
