@@ -71,7 +71,13 @@ pub fn noise_floor(aa_ratios: &[Ratio]) -> f64 {
 }
 
 /// The distance of a ratio from 1 in either direction: 0.1 for both 1.1 and 1 / 1.1.
-fn distance(ratio: f64) -> f64 {
+///
+/// ```
+/// use carryline_statistics::distance;
+/// assert!((distance(1.25) - 0.25).abs() < 1e-12 && (distance(0.8) - 0.25).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn distance(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio) - 1.0
 }
 

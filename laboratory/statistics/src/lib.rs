@@ -35,7 +35,7 @@ mod rank;
 mod steady;
 mod unpaired;
 
-pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, noise_floor};
+pub use compare::{LEAST_FLOOR, Order, compare, compare_samples, distance, noise_floor};
 pub use difference::{Difference, LEAST_CONTROLS, RunNoise, between_runs, discoveries, median_bounds};
 pub use draw::{below, shuffle};
 pub use estimate::{Estimate, Ratio, estimate, net, paired_ratio, typical};

@@ -5,7 +5,7 @@ use crate::change::Change;
 use carryline_conditions::Offsets;
 use carryline_engine::failure::Failure;
 use carryline_engine::standard;
-use carryline_statistics::{self as statistics, Order, Ratio, compare, noise_floor};
+use carryline_statistics::{self as statistics, Order, Ratio, compare, distance, noise_floor};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -162,18 +162,18 @@ fn over(found: &Timings, cells: &[usize], arm: usize, seed: u64) -> Option<Ratio
     statistics::paired_ratio(&means(arm), &means(BASE), seed)
 }
 
-/// By how much settings seem to be slower than themselves in the worst of several cells: of many, one looks slower by chance. Cells
-/// whose interval includes 1 do not look slower, however wide it is.
+/// The most by which the settings in force differ from themselves in one of several cells, as far as the interval excludes 1: of many
+/// cells, one looks slower by chance.
 fn by_chance(found: &Timings, cells: &[usize], seed: u64) -> f64 {
     let again = |cell: &usize| found.ratio(*cell, AGAIN, BASE, seed);
     cells.iter().filter_map(again).map(|ratio| apart(&ratio)).fold(0.0, f64::max)
 }
 
-/// The distance of a ratio from 1 in either direction; 0 if its interval includes 1.
+/// The distance of a ratio from 1, or 0 if its interval includes 1.
 fn apart(ratio: &Ratio) -> f64 {
     match compare(ratio, 0.0) {
         Order::Tie => 0.0,
-        _ => ratio.median.max(1.0 / ratio.median) - 1.0,
+        _ => distance(ratio.median),
     }
 }
 

@@ -10,8 +10,8 @@
 //! - up to 64 bytes are two vectors of 32, whose instructions have three ports;
 //! - all is in `ymm16` and above, after which no `vzeroupper` is needed.
 //!
-//! From 257 bytes on, aligned lines are added as in [`avx512`](super::avx512), by a jump into unrolled code, before which
-//! more than 24 are reduced by a loop.
+//! From 257 bytes on, aligned lines are added as in [`avx512`](super::avx512), by a jump into unrolled code. If there are more than
+//! 24, a loop adds the first ones.
 //!
 //! Alternating builds on Granite Rapids, gross ticks per call at offset 0 and at random offsets, before (masks and sums from
 //! LLVM; up to 64 bytes, words of 32 bits added in lanes of 64) and now: 40 bytes 4.6 and 5.7, 4.2 and 5.6; 128 6.3 and 7.1, 5.3
@@ -19,8 +19,8 @@
 //! 23.8 and 26.8; 1537 29.8 and 33.5, 24.8 and 26.8; 4096 61.9 and 64.5, 60.4 and 60.7; lengths from 1 to 256 15.7 and 16.0, 14.8
 //! and 15.3; from 1 to 1500 30.7 and 31.9, 28.6 and 29.8.
 //!
-//! In prototypes there, without the path for data that begins at a line, random offsets took 1 to 4 % less from 257 bytes on,
-//! but offset 0 up to 10 % more; with unaligned vectors, 1000 bytes 24.7 instead of 20.8 at random offsets; with 256 tested before
+//! In prototypes there, without the path for data that begins at a line, random offsets took 1 to 3 % less from 257 bytes on,
+//! but offset 0 up to 12 % more; with unaligned vectors, 1000 bytes 25.0 instead of 21.1 at random offsets; with 256 tested before
 //! 128, 257 bytes 0.5 less, but 128 bytes 0.3 more, and lengths from 1 to 512 28.0 instead of 26.2; with one vector of 64 bytes
 //! for up to 64, 40 bytes 0.5 more at offset 0, and 0.1 at random offsets. Not measured on Sapphire and Emerald Rapids.
 
@@ -28,31 +28,24 @@ use super::avx512::{self, BLOCK_BYTES, blocks};
 use core::arch::naked_asm;
 
 /// What the vectors of constants consist of.
-static CONSTANTS: [u32; 4] = [FLIP, ONES, FLIP_BIAS, 2 * FLIP_BIAS];
+static CONSTANTS: [u32; 4] = [FLIP, ONES, 2 * LANE_BIAS, 4 * LANE_BIAS];
 
-/// Makes words signed, less 32768, by an exclusive or, or by an addition in each byte.
-const FLIP: u32 = 0x8000_8000;
+/// Makes two words signed, less 32768, by an exclusive or, or by an addition in each byte.
+pub(super) const FLIP: u32 = 0x8000_8000;
 
 /// The factors of two words.
-const ONES: u32 = 0x0001_0001;
+pub(super) const ONES: u32 = 0x0001_0001;
 
-/// What [`FLIP`] subtracts from a sum of 32 bits over two vectors, of two words each.
-const FLIP_BIAS: u32 = 4 * 0x8000;
+/// What [`FLIP`] subtracts from a sum of 32 bits, by its two words.
+pub(super) const LANE_BIAS: u32 = 2 * 0x8000;
 
-/// Adds the line at an address to a sum. Unless the address is a register alone, this is 13 bytes of code.
-macro_rules! line {
-    ($sum:literal, $words:literal, $at:literal) => {
-        concat!(
-            "vpxord zmm",
-            $words,
-            ", zmm24, [",
-            $at,
-            "]\nvpdpwssd zmm",
-            $sum,
-            ", zmm",
-            $words,
-            ", zmm25\n",
-        )
+/// Adds lines: of each, the number of the sum, that of a vector for the words, and the address. A line is 13 bytes of code, unless
+/// its address is a register alone.
+macro_rules! lines {
+    ($($sum:literal $words:literal $at:literal),+) => {
+        concat!($(
+            "vpxord zmm", $words, ", zmm24, [", $at, "]\nvpdpwssd zmm", $sum, ", zmm", $words, ", zmm25\n",
+        )+)
     };
 }
 
@@ -69,27 +62,77 @@ macro_rules! jump_into_lines {
     };
 }
 
-/// Returns the sum of `edx` and of the lanes of `zmm20`, words of 32 bits that are not negative. Uses `zmm17`.
-macro_rules! finish {
-    () => {
-        concat!("vextracti64x4 ymm17, zmm20, 1\nvpaddq ymm20, ymm20, ymm17\n", finish!(ymm20))
+/// Returns the sum of the lanes of `zmm20` or `ymm20`, words of 32 bits that are not negative, and of the register `$seed`. Uses
+/// `zmm16`, `rax` and `$other`.
+macro_rules! return_positive_lanes {
+    (zmm20, $seed:literal, $other:literal) => {
+        concat!(
+            "vextracti64x4 ymm16, zmm20, 1\nvpaddq ymm20, ymm20, ymm16\n",
+            return_positive_lanes!(ymm20, $seed, $other)
+        )
     };
-    (ymm20) => {
-        "
-        vextracti32x4 xmm17, ymm20, 1
-        vpaddq xmm20, xmm20, xmm17
-        vpshufd xmm17, xmm20, 0xee
-        vpaddq xmm20, xmm20, xmm17
-        vmovq rax, xmm20
-        mov ecx, eax
-        shr rax, 32
-        add eax, ecx
-        add eax, edx
-        adc eax, 0
-        ret
-        "
+    (ymm20, $seed:literal, $other:literal) => {
+        concat!(
+            "
+            vextracti32x4 xmm16, ymm20, 1
+            vpaddq xmm20, xmm20, xmm16
+            vpshufd xmm16, xmm20, 0xee
+            vpaddq xmm20, xmm20, xmm16
+            vmovq rax, xmm20
+            ",
+            "mov ",
+            $other,
+            ", eax\nshr rax, 32\nadd eax, ",
+            $other,
+            "\n",
+            return_with!($seed),
+        )
     };
 }
+pub(super) use return_positive_lanes;
+
+/// The sum of the lanes of `zmm20`, words of 32 bits, and of `r8d`, which must be below 2^32, in `eax`: what wraps on the way wraps
+/// back. Uses `zmm16` and the register `$other`.
+macro_rules! sum_of_lanes {
+    ($other:literal) => {
+        concat!(
+            "
+            vextracti64x4 ymm16, zmm20, 1
+            vpaddd ymm20, ymm20, ymm16
+            vextracti32x4 xmm16, ymm20, 1
+            vpaddd xmm20, xmm20, xmm16
+            vpshufd xmm16, xmm20, 0xee
+            vpaddd xmm20, xmm20, xmm16
+            vmovq rax, xmm20
+            ",
+            "mov ",
+            $other,
+            ", eax\nshr rax, 32\nadd ",
+            $other,
+            ", r8d\nadd eax, ",
+            $other,
+            "\n",
+        )
+    };
+}
+pub(super) use sum_of_lanes;
+
+/// Swaps the bytes of the sum in `eax`, as words shifted by one byte require, if the lowest bit of `r10` is set. Uses the register
+/// `$other`.
+macro_rules! swap_if_shifted {
+    ($other:literal) => {
+        concat!("rorx ", $other, ", eax, 24\ntest r10b, 1\ncmovnz eax, ", $other, "\n")
+    };
+}
+pub(super) use swap_if_shifted;
+
+/// Returns the one's-complement sum of `eax` and of the register `$seed`.
+macro_rules! return_with {
+    ($seed:literal) => {
+        concat!("add eax, ", $seed, "\nadc eax, 0\nret\n")
+    };
+}
+pub(super) use return_with;
 
 /// Selects the code by length.
 ///
@@ -122,8 +165,8 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "vpaddb ymm18 {{k2}}, ymm18, [rdi + 32]",
         "vpdpwssd ymm20, ymm16, ymm17",
         "vpdpwssd ymm20, ymm18, ymm17",
-        finish!(ymm20),
-        // Near the end of a page or of the address space's first line, which this reads without masks or by lines.
+        return_positive_lanes!(ymm20, "edx", "ecx"),
+        // Where masks are slow: by a kernel that reads nothing of other pages.
         "9:",
         "jmp {anywhere}",
         ".p2align 6",
@@ -148,7 +191,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "vpaddb zmm17 {{k1}}, zmm24, [rdi + 64]",
         "vpdpwssd zmm20, zmm16, zmm25",
         "vpdpwssd zmm20, zmm17, zmm25",
-        finish!(),
+        return_positive_lanes!(zmm20, "edx", "ecx"),
         ".p2align 6",
         "3:",
         "cmp rsi, 256",
@@ -181,7 +224,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "vpdpwssd zmm20, zmm17, zmm25",
         "vpdpwssd zmm20, zmm18, zmm25",
         "vpdpwssd zmm20, zmm19, zmm25",
-        finish!(),
+        return_positive_lanes!(zmm20, "edx", "ecx"),
         ".p2align 6",
         "8:",
         "jmp {blocks}",
@@ -263,8 +306,10 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "vpxord zmm30, zmm30, zmm30",
         ".p2align 6",
         "2:",
-        line!(20, 16, "rdi"), line!(21, 17, "rdi + 64"), line!(22, 18, "rdi + 128"), line!(26, 19, "rdi + 192"),
-        line!(27, 16, "rdi + 256"), line!(28, 17, "rdi + 320"), line!(29, 18, "rdi + 384"), line!(30, 19, "rdi + 448"),
+        lines!(
+            20 16 "rdi", 21 17 "rdi + 64", 22 18 "rdi + 128", 26 19 "rdi + 192",
+            27 16 "rdi + 256", 28 17 "rdi + 320", 29 18 "rdi + 384", 30 19 "rdi + 448"
+        ),
         "add rdi, 512",
         "sub eax, 8",
         "cmp eax, 24",
@@ -276,32 +321,20 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "vpaddd zmm21, zmm21, zmm30",
         jump_into_lines!(),
         ".p2align 6",
-        line!(20, 16, "rcx - 64*24"), line!(21, 17, "rcx - 64*23"), line!(22, 18, "rcx - 64*22"), line!(20, 19, "rcx - 64*21"), line!(21, 16, "rcx - 64*20"), line!(22, 17, "rcx - 64*19"),
-        line!(20, 18, "rcx - 64*18"), line!(21, 19, "rcx - 64*17"), line!(22, 16, "rcx - 64*16"), line!(20, 17, "rcx - 64*15"), line!(21, 18, "rcx - 64*14"), line!(22, 19, "rcx - 64*13"),
-        line!(20, 16, "rcx - 64*12"), line!(21, 17, "rcx - 64*11"), line!(22, 18, "rcx - 64*10"), line!(20, 19, "rcx - 64*9"), line!(21, 16, "rcx - 64*8"), line!(22, 17, "rcx - 64*7"),
-        line!(20, 18, "rcx - 64*6"), line!(21, 19, "rcx - 64*5"), line!(22, 16, "rcx - 64*4"), line!(20, 17, "rcx - 64*3"), line!(21, 18, "rcx - 64*2"), line!(22, 19, "rcx - 64*1"),
+        lines!(
+            20 16 "rcx - 64*24", 21 17 "rcx - 64*23", 22 18 "rcx - 64*22", 20 19 "rcx - 64*21", 21 16 "rcx - 64*20", 22 17 "rcx - 64*19",
+            20 18 "rcx - 64*18", 21 19 "rcx - 64*17", 22 16 "rcx - 64*16", 20 17 "rcx - 64*15", 21 18 "rcx - 64*14", 22 19 "rcx - 64*13",
+            20 16 "rcx - 64*12", 21 17 "rcx - 64*11", 22 18 "rcx - 64*10", 20 19 "rcx - 64*9", 21 16 "rcx - 64*8", 22 17 "rcx - 64*7",
+            20 18 "rcx - 64*6", 21 19 "rcx - 64*5", 22 16 "rcx - 64*4", 20 17 "rcx - 64*3", 21 18 "rcx - 64*2", 22 19 "rcx - 64*1"
+        ),
         "6:",
         "vpaddd zmm20, zmm20, zmm21",
         "vpaddd zmm20, zmm20, zmm22",
-        "vextracti64x4 ymm17, zmm20, 1",
-        "vpaddd ymm20, ymm20, ymm17",
-        "vextracti32x4 xmm17, ymm20, 1",
-        "vpaddd xmm20, xmm20, xmm17",
-        "vpshufd xmm17, xmm20, 0xee",
-        "vpaddd xmm20, xmm20, xmm17",
-        "vmovq rax, xmm20",
-        // The two halves, and the bias of r8 vectors. The sum is below 2^32: what wraps on the way wraps back.
-        "mov ecx, eax",
+        // The bias of r8 vectors of 16 lanes.
         "shl r8d, 20",
-        "shr rax, 32",
-        "add ecx, r8d",
-        "add eax, ecx",
-        "rorx ecx, eax, 24",
-        "test r10b, 1",
-        "cmovnz eax, ecx",
-        "add eax, edx",
-        "adc eax, 0",
-        "ret",
+        sum_of_lanes!("ecx"),
+        swap_if_shifted!("ecx"),
+        return_with!("edx"),
         this = sym partial,
         constants = sym CONSTANTS,
         anywhere = sym avx512::partial,

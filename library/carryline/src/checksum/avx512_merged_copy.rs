@@ -16,68 +16,30 @@
 //! with 24 to 34 KiB at offset 0, which just exceed the first level, 10 to 20 % more. Not measured on other CPUs.
 
 use super::avx512_copy::{EDGES, many, one_after_the_other};
+use super::avx512_merged::{
+    FLIP, LANE_BIAS, ONES, return_positive_lanes, return_with, sum_of_lanes, swap_if_shifted,
+};
 use core::arch::naked_asm;
 
-/// What the vectors of constants consist of; see [`avx512_merged`](super::avx512_merged). Then the factors of words in place, and
-/// of words shifted by one byte, and what the flips of a vector subtract from its sum with each.
-static CONSTANTS: [u32; 7] =
-    [0x8000_8000, 0x0001_0001, 4 * 0x8000, 0x0001_0001, 0x0100_0100, 32 * 0x8000, 256 * 32 * 0x8000];
+/// What the vectors of constants consist of. From the third on: the factors of words in place, and of words shifted by one byte;
+/// and what [`FLIP`] subtracts from the sum of a vector with each.
+static CONSTANTS: [u32; 6] = [FLIP, 2 * LANE_BIAS, ONES, 256 * ONES, VECTOR_BIAS, 256 * VECTOR_BIAS];
 
-/// The most bytes that are copied without a loop: 32 lines between the ends.
+/// What [`FLIP`] subtracts from the sum of a vector.
+const VECTOR_BIAS: u32 = 16 * LANE_BIAS;
+
+/// The most bytes that are copied without a loop: 32 lines between the ends. The sum is below 2^32: the lines have at most 2^10
+/// words, and the ends 96 that may count 256 times.
 const MOST_BYTES: usize = (32 + 2) * 64;
 
-/// Copies a line that ends `$n` lines before `rsi` to `rdi`, and adds it: 26 bytes of code.
-macro_rules! line {
-    ($sum:literal, $bytes:literal, $n:literal) => {
-        concat!(
-            "vmovdqu64 zmm",
-            $bytes,
-            ", [rsi - 64*",
-            $n,
-            "]\nvmovdqu64 [rdi - 64*",
-            $n,
-            "], zmm",
-            $bytes,
-            "\nvpxord zmm",
-            $bytes,
-            ", zmm",
-            $bytes,
-            ", zmm24\nvpdpwssd zmm",
-            $sum,
-            ", zmm",
-            $bytes,
-            ", zmm25\n",
-        )
-    };
-}
-
-/// The sum of the lanes of `zmm20` and of `r8d`, below 2^32, in `eax`: what wraps on the way wraps back. Uses `zmm16` and `edx`.
-macro_rules! sum_of_lanes {
-    () => {
-        "
-        vextracti64x4 ymm16, zmm20, 1
-        vpaddd ymm20, ymm20, ymm16
-        vextracti32x4 xmm16, ymm20, 1
-        vpaddd xmm20, xmm20, xmm16
-        vpshufd xmm16, xmm20, 0xee
-        vpaddd xmm20, xmm20, xmm16
-        vmovq rax, xmm20
-        mov edx, eax
-        shr rax, 32
-        add edx, r8d
-        add eax, edx
-        "
-    };
-}
-
-/// Returns the sum of `eax` and the seed.
-macro_rules! add_seed {
-    () => {
-        "
-        add eax, ecx
-        adc eax, 0
-        ret
-        "
+/// Copies lines and adds them: of each, the number of the sum, that of a vector for the bytes, and the number of lines from its
+/// start to `rsi` and `rdi`. A line is 26 bytes of code.
+macro_rules! lines {
+    ($($sum:literal $bytes:literal $n:literal),+) => {
+        concat!($(
+            "vmovdqu64 zmm", $bytes, ", [rsi - 64*", $n, "]\nvmovdqu64 [rdi - 64*", $n, "], zmm", $bytes,
+            "\nvpxord zmm", $bytes, ", zmm", $bytes, ", zmm24\nvpdpwssd zmm", $sum, ", zmm", $bytes, ", zmm25\n",
+        )+)
     };
 }
 
@@ -111,8 +73,8 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "kmovq k1, r8",
         "kshiftrq k2, k1, 32",
         "vpbroadcastd ymm24, [rip + {constants}]",
-        "vpbroadcastd ymm25, [rip + {constants} + 4]",
-        "vpbroadcastd ymm20, [rip + {constants} + 8]",
+        "vpbroadcastd ymm25, [rip + {constants} + 8]",
+        "vpbroadcastd ymm20, [rip + {constants} + 4]",
         "vmovdqu8 ymm16 {{k1}} {{z}}, [rsi]",
         "vmovdqu8 ymm17 {{k2}} {{z}}, [rsi + 32]",
         "vmovdqu8 [rdi] {{k1}}, ymm16",
@@ -121,31 +83,22 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "vpxord ymm17, ymm17, ymm24",
         "vpdpwssd ymm20, ymm16, ymm25",
         "vpdpwssd ymm20, ymm17, ymm25",
-        // Words of 32 bits that are not negative may be added in lanes of 64.
-        "vextracti32x4 xmm16, ymm20, 1",
-        "vpaddq xmm20, xmm20, xmm16",
-        "vpshufd xmm16, xmm20, 0xee",
-        "vpaddq xmm20, xmm20, xmm16",
-        "vmovq rax, xmm20",
-        "mov edx, eax",
-        "shr rax, 32",
-        "add eax, edx",
-        add_seed!(),
+        return_positive_lanes!(ymm20, "ecx", "edx"),
         "9:",
         "jmp {one_after_the_other}",
         ".p2align 6",
         "2:",
         "lea r9, [rip + {edges}]",
         "vpbroadcastd zmm24, [rip + {constants}]",
-        "vpbroadcastd zmm25, [rip + {constants} + 4]",
+        "vpbroadcastd zmm25, [rip + {constants} + 8]",
         "cmp rdx, 128",
         "ja 3f",
         // 64 to 128: the first vector, and of the last one the bytes after it.
         "lea r11, [rip + {constants}]",
         "mov r10d, edx",
         "and r10d, 1",
-        "vpbroadcastd zmm26, [r11 + 4*r10 + 12]",
-        "mov r8d, [r11 + 4*r10 + 20]",
+        "vpbroadcastd zmm26, [r11 + 4*r10 + 8]",
+        "mov r8d, [r11 + 4*r10 + 16]",
         "vmovdqu64 zmm16, [rsi]",
         "vmovdqu64 zmm17, [rsi + rdx - 64]",
         "vmovdqu64 zmm18, [r9 + rdx]",
@@ -156,9 +109,9 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "vmovdqu64 [rdi + rdx - 64], zmm17",
         "vpmaddwd zmm20, zmm20, zmm25",
         "vpdpwssd zmm20, zmm18, zmm26",
-        "add r8d, 0x100000",
-        sum_of_lanes!(),
-        add_seed!(),
+        "add r8d, {vector_bias}",
+        sum_of_lanes!("edx"),
+        return_with!("ecx"),
         ".p2align 6",
         "3:",
         "lea r11, [rip + {constants}]",
@@ -167,8 +120,8 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         // 129 to 256: two vectors, and of the last two the bytes after them.
         "mov r10d, edx",
         "and r10d, 1",
-        "vpbroadcastd zmm26, [r11 + 4*r10 + 12]",
-        "mov r8d, [r11 + 4*r10 + 20]",
+        "vpbroadcastd zmm26, [r11 + 4*r10 + 8]",
+        "mov r8d, [r11 + 4*r10 + 16]",
         "vmovdqu64 zmm16, [rsi]",
         "vmovdqu64 zmm17, [rsi + 64]",
         "vmovdqu64 zmm18, [rsi + rdx - 128]",
@@ -187,9 +140,9 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "vpdpwssd zmm20, zmm21, zmm25",
         "vpdpwssd zmm20, zmm22, zmm26",
         "vpdpwssd zmm20, zmm23, zmm26",
-        "lea r8d, [2*r8 + 0x200000]",
-        sum_of_lanes!(),
-        add_seed!(),
+        "lea r8d, [2*r8 + 2*{vector_bias}]",
+        sum_of_lanes!("edx"),
+        return_with!("ecx"),
         ".p2align 6",
         "8:",
         "jmp {many}",
@@ -216,10 +169,10 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "mov eax, r10d",
         "and eax, 1",
         "and r9d, 1",
-        "vpbroadcastd zmm26, [r11 + 4*rax + 12]",
-        "vpbroadcastd zmm27, [r11 + 4*r9 + 12]",
-        "mov eax, [r11 + 4*rax + 20]",
-        "mov r9d, [r11 + 4*r9 + 20]",
+        "vpbroadcastd zmm26, [r11 + 4*rax + 8]",
+        "vpbroadcastd zmm27, [r11 + 4*r9 + 8]",
+        "mov eax, [r11 + 4*rax + 16]",
+        "mov r9d, [r11 + 4*r9 + 16]",
         // After the loads from the table; see `aligned`.
         "vmovdqu64 [rdi], zmm16",
         "vpternlogd zmm20, zmm16, zmm24, 0x6a",
@@ -245,22 +198,26 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "sub r11, r9",
         "jmp r11",
         ".p2align 6",
-        line!(20, 28, 32), line!(21, 29, 31), line!(22, 30, 30), line!(20, 31, 29), line!(21, 28, 28), line!(22, 29, 27), line!(20, 30, 26), line!(21, 31, 25), line!(22, 28, 24), line!(20, 29, 23), line!(21, 30, 22), line!(22, 31, 21), line!(20, 28, 20), line!(21, 29, 19), line!(22, 30, 18), line!(20, 31, 17), line!(21, 28, 16), line!(22, 29, 15), line!(20, 30, 14), line!(21, 31, 13), line!(22, 28, 12), line!(20, 29, 11), line!(21, 30, 10), line!(22, 31, 9), line!(20, 28, 8), line!(21, 29, 7), line!(22, 30, 6), line!(20, 31, 5), line!(21, 28, 4), line!(22, 29, 3), line!(20, 30, 2), line!(21, 31, 1),
+        lines!(
+            20 28 32, 21 29 31, 22 30 30, 20 31 29, 21 28 28, 22 29 27, 20 30 26, 21 31 25,
+            22 28 24, 20 29 23, 21 30 22, 22 31 21, 20 28 20, 21 29 19, 22 30 18, 20 31 17,
+            21 28 16, 22 29 15, 20 30 14, 21 31 13, 22 28 12, 20 29 11, 21 30 10, 22 31 9,
+            20 28 8, 21 29 7, 22 30 6, 20 31 5, 21 28 4, 22 29 3, 20 30 2, 21 31 1
+        ),
         "6:",
         "vmovdqu64 [rdx - 128], zmm17",
         "vmovdqu64 [rdx - 64], zmm18",
         "vpaddd zmm20, zmm20, zmm21",
         "vpaddd zmm20, zmm20, zmm22",
-        sum_of_lanes!(),
-        "rorx edx, eax, 24",
-        "test r10b, 1",
-        "cmovnz eax, edx",
-        add_seed!(),
+        sum_of_lanes!("edx"),
+        swap_if_shifted!("edx"),
+        return_with!("ecx"),
         this = sym copy_and_sum,
         constants = sym CONSTANTS,
         edges = sym EDGES,
         one_after_the_other = sym one_after_the_other,
         many = sym many,
         most = const MOST_BYTES,
+        vector_bias = const VECTOR_BIAS,
     )
 }
