@@ -24,7 +24,7 @@
 //! 128, 257 bytes 0.5 less, but 128 bytes 0.3 more, and lengths from 1 to 512 28.0 instead of 26.2; with one vector of 64 bytes
 //! for up to 64, 40 bytes 0.5 more at offset 0, and 0.1 at random offsets. Not measured on Sapphire and Emerald Rapids.
 
-use super::avx512::{self, BLOCK_BYTES, blocks};
+use super::avx512::{self, BLOCK_BYTES, above_64, blocks};
 use core::arch::naked_asm;
 
 /// What the vectors of constants consist of.
@@ -168,7 +168,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         return_positive_lanes!(ymm20, "edx", "ecx"),
         // Where masks are slow: by a kernel that reads nothing of other pages.
         "9:",
-        "jmp {anywhere}",
+        "jmp {up_to_64}",
         ".p2align 6",
         "2:",
         "cmp rsi, 128",
@@ -178,7 +178,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "lea ecx, [rdi + 64]",
         "xor eax, ecx",
         "test ah, 16",
-        "jnz 9b",
+        "jnz 8f",
         "lea eax, [rsi - 64]",
         "mov rcx, -1",
         "bzhi rcx, rcx, rax",
@@ -200,7 +200,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "lea eax, [rdi + 128]",
         "and eax, 4095",
         "cmp eax, 4096 - 128",
-        "ja 9b",
+        "ja 8f",
         // `bzhi` uses eight bits of the length.
         "lea eax, [rsi - 128]",
         "mov rcx, -1",
@@ -225,13 +225,15 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "vpdpwssd zmm20, zmm18, zmm25",
         "vpdpwssd zmm20, zmm19, zmm25",
         return_positive_lanes!(zmm20, "edx", "ecx"),
-        ".p2align 6",
         "8:",
+        "jmp {above_64}",
+        ".p2align 6",
+        "9:",
         "jmp {blocks}",
         ".p2align 6",
         "4:",
         "cmp rsi, {most}",
-        "ja 8b",
+        "ja 9b",
         "vpbroadcastd zmm24, [rip + {constants}]",
         "vpbroadcastd zmm25, [rip + {constants} + 4]",
         // The offset, whose lowest bit says at the end whether the sum has its bytes swapped; see `walk` of `avx512`.
@@ -337,7 +339,8 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         return_with!("edx"),
         this = sym partial,
         constants = sym CONSTANTS,
-        anywhere = sym avx512::partial,
+        up_to_64 = sym avx512::partial,
+        above_64 = sym above_64,
         blocks = sym blocks,
         most = const BLOCK_BYTES,
     )

@@ -9,11 +9,12 @@
 //! the order of bytes holds here too.
 //!
 //! Alternating builds on Granite Rapids, gross ticks per call at offset 0 and at random offsets, by [`avx512_copy`](super::avx512_copy)
-//! and by this: 40 bytes 7.1 and 8.8, 5.1 and 7.7; 100 8.1 and 9.9, 6.2 and 8.1; 160 9.1 and 11.5, 9.3 and 12.3, as nothing tells it
-//! from 256 bytes, which take 11.0 and 15.4, 7.9 and 11.8; 300 18.4 and 21.9, 15.0 and 18.7; 1500 37.4 and 48.0, 34.6 and 46.1; lengths
-//! from 1 to 256 19.8 and 20.0, 15.9 and 16.1; from 1 to 1500 34.4 and 39.8, 33.0 and 39.0. In prototypes there, adding a line one or
-//! two lines after it was stored took 1 to 6 % more; a loop in assembly for more than 2176 bytes took 2 to 9 % less up to 9000, but
-//! with 24 to 34 KiB at offset 0, which just exceed the first level, 10 to 20 % more. Not measured on other CPUs.
+//! and by this: 40 bytes 7.0 and 8.6, 5.2 and 7.2; 100 8.1 and 9.7, 6.4 and 8.0; 160 9.3 and 11.5, 9.2 and 12.2, as nothing tells it
+//! from 256 bytes, which take 10.9 and 15.3, 7.7 and 11.7; 300 18.3 and 21.9, 14.2 and 18.1; 1500 37.8 and 48.4, 33.8 and 44.8; lengths
+//! from 1 to 256 19.9 and 20.2, 15.9 and 16.3; from 1 to 1500 34.3 and 40.5, 32.3 and 37.9; 40 bytes at the end of a page 6.9, 7.2. In
+//! prototypes there, adding a line one or two lines after it was stored took 1 to 8 % more; a loop in assembly for more than 2176 bytes
+//! took 2 to 9 % less up to 9000, but with 24 to 34 KiB at offset 0, which just exceed the first level, 6 to 22 % more. Not measured
+//! on other CPUs.
 
 use super::avx512_copy::{EDGES, many, one_after_the_other};
 use super::avx512_merged::{
@@ -62,14 +63,14 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "xor eax, edi",
         "xor r8d, esi",
         "or eax, r8d",
+        "mov r8, -1",
+        "bzhi r8, r8, rdx",
         "test ah, 16",
-        "jnz 9f",
+        "jnz 7f",
         "cmp rdi, 64",
         "jb 9f",
         "cmp rsi, 64",
         "jb 9f",
-        "mov r8, -1",
-        "bzhi r8, r8, rdx",
         "kmovq k1, r8",
         "kshiftrq k2, k1, 32",
         "vpbroadcastd ymm24, [rip + {constants}]",
@@ -86,6 +87,26 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         return_positive_lanes!(ymm20, "ecx", "edx"),
         "9:",
         "jmp {one_after_the_other}",
+        ".p2align 6",
+        // Near the end of a page: the 64 bytes end with the data, and the last lanes are active. After an odd number of bytes, the
+        // words are shifted.
+        "7:",
+        "mov r10d, 64",
+        "sub r10d, edx",
+        "shlx r8, r8, r10",
+        "sub rsi, r10",
+        "sub rdi, r10",
+        "kmovq k1, r8",
+        "mov r8d, {vector_bias}",
+        "vpbroadcastd zmm24, [rip + {constants}]",
+        "vpbroadcastd zmm25, [rip + {constants} + 8]",
+        "vmovdqu8 zmm16 {{k1}} {{z}}, [rsi]",
+        "vmovdqu8 [rdi] {{k1}}, zmm16",
+        "vpxord zmm20, zmm16, zmm24",
+        "vpmaddwd zmm20, zmm20, zmm25",
+        sum_of_lanes!("edx"),
+        swap_if_shifted!("edx"),
+        return_with!("ecx"),
         ".p2align 6",
         "2:",
         "lea r9, [rip + {edges}]",
