@@ -23,7 +23,7 @@ use std::path::Path;
 
 /// The built-in profiles with these decisions. They differ in their kernels, which are not computed.
 pub const UNMEASURED: [&str; 4] =
-    ["unmeasured-amd-zen4", "unmeasured-intel", "unmeasured-intel-older", "unmeasured"];
+    ["unmeasured-amd-zen4", "unmeasured-intel-older", "unmeasured-intel", "unmeasured"];
 
 /// Losses whose ratio is below this count as equal.
 const ALIKE: f64 = 1.02;

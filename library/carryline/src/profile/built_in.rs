@@ -39,8 +39,8 @@ static BUILT_IN: &[(&str, Profile<'static>)] = files! {
     "intel-emerald-rapids"
     "intel-granite-rapids"
     "unmeasured-amd-zen4"
-    "unmeasured-intel"
     "unmeasured-intel-older"
+    "unmeasured-intel"
     "unmeasured"
 };
 
@@ -101,14 +101,26 @@ mod tests {
         assert_eq!(name(model(INTEL, 6, 0x8f)), "intel-sapphire-rapids");
         assert_eq!(name(model(INTEL, 6, 0xcf)), "intel-emerald-rapids");
         assert_eq!(name(model(INTEL, 6, 0xad)), "intel-granite-rapids");
-        let others =
-            [(*b"HygonGenuine", 26, 2), (INTEL, 26, 2), (AMD, 26, 0x44), (AMD, 23, 1), ([0; 12], 0, 0)];
+        let others = [(*b"HygonGenuine", 26, 2), (AMD, 26, 0x44), (AMD, 23, 1), ([0; 12], 0, 0)];
         for unknown in others.map(|(vendor, family, number)| model(vendor, family, number)) {
             assert_eq!(name(unknown), "unmeasured", "{unknown}");
         }
         assert_eq!(name(model(AMD, 25, 0x61)), "unmeasured-amd-zen4");
-        for (number, profile) in [(0x55, "-older"), (0x8e, "-older"), (0xae, ""), (0xff, "")] {
-            assert_eq!(name(model(INTEL, 6, number)), ["unmeasured-intel", profile].concat(), "{number}");
+        // The last two: Nova Lake and Diamond Rapids, whose numbers start anew.
+        let intel = [
+            (6, 0x55, "-older"),
+            (6, 0x8e, "-older"),
+            (6, 0xae, ""),
+            (6, 0xff, ""),
+            (18, 1, ""),
+            (19, 1, ""),
+        ];
+        for (family, number, profile) in intel {
+            assert_eq!(
+                name(model(INTEL, family, number)),
+                ["unmeasured-intel", profile].concat(),
+                "{number}"
+            );
         }
     }
 
@@ -117,9 +129,10 @@ mod tests {
         let measured = BUILT_IN.iter().filter(|(name, _)| !name.starts_with("unmeasured"));
         for (name, profile) in BUILT_IN {
             assert_eq!(profile.cpu.is_none(), *name == "unmeasured");
-            let Some(models) = profile.cpu.filter(|_| !name.starts_with("unmeasured")) else { continue };
-            for number in models.models[0]..=models.models[1] {
-                let model = model(models.vendor, models.family, number);
+            let Some(cpu) = profile.cpu.filter(|_| !name.starts_with("unmeasured")) else { continue };
+            let (family, [first, last]) = cpu.family.zip(cpu.models).expect("a measured CPU's models");
+            for number in first..=last {
+                let model = model(cpu.vendor, family, number);
                 let holders = measured.clone().filter(|(_, p)| p.cpu.is_some_and(|cpu| cpu.contains(model)));
                 assert_eq!(holders.count(), 1, "{model}");
             }

@@ -54,39 +54,53 @@ pub struct Profile<'a> {
     pub decisions: Decisions,
 }
 
-/// A range of models in a CPU family of one vendor, as numbered by [`Model`].
+/// The CPUs of one vendor, or of one of its families, or a range of models in a family, as numbered by [`Model`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Models {
     /// The vendor, as in [`Model::vendor`].
     pub vendor: [u8; 12],
-    /// The family.
-    pub family: u32,
-    /// The first and the last model.
-    pub models: [u32; 2],
+    /// The family; `None` for all, including those to come.
+    pub family: Option<u32>,
+    /// The first and the last model; `None` for all. Files have it only with a family.
+    pub models: Option<[u32; 2]>,
 }
 
 impl Models {
-    /// Whether a model is in the range.
+    /// Whether a model is one of them.
     ///
     /// ```
     /// use carryline::internals::cpu::Model;
     /// use carryline::internals::tuning::Models;
-    /// let zen5 = Models { vendor: *b"AuthenticAMD", family: 26, models: [0, 15] };
+    /// let zen5 = Models { vendor: *b"AuthenticAMD", family: Some(26), models: Some([0, 15]) };
     /// assert!(zen5.contains(Model { vendor: *b"AuthenticAMD", family: 26, model: 2 }));
     /// assert!(!zen5.contains(Model { vendor: *b"AuthenticAMD", family: 26, model: 16 }));
     /// ```
     #[must_use]
     pub fn contains(&self, model: Model) -> bool {
-        let [first, last] = self.models;
-        self.vendor == model.vendor && self.family == model.family && (first..=last).contains(&model.model)
+        self.vendor == model.vendor
+            && self.family.is_none_or(|family| family == model.family)
+            && self.models.is_none_or(|[first, last]| (first..=last).contains(&model.model))
+    }
+}
+
+/// Exactly this model.
+impl From<Model> for Models {
+    fn from(Model { vendor, family, model }: Model) -> Models {
+        Models { vendor, family: Some(family), models: Some([model; 2]) }
     }
 }
 
 /// `AuthenticAMD family 26 models 0 to 15`.
 impl fmt::Display for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Models { vendor, family, models: [first, last] } = self;
-        write!(f, "{} family {family} models {first} to {last}", vendor.escape_ascii())
+        write!(f, "{}", self.vendor.escape_ascii())?;
+        if let Some(family) = self.family {
+            write!(f, " family {family}")?;
+        }
+        if let Some([first, last]) = self.models {
+            write!(f, " models {first} to {last}")?;
+        }
+        Ok(())
     }
 }
 
@@ -109,9 +123,14 @@ impl fmt::Display for Profile<'_> {
         if let Some(run) = self.run {
             writeln!(f, "run = \"{run}\"")?;
         }
-        if let Some(Models { vendor, family, models: [first, last] }) = self.cpu {
+        if let Some(Models { vendor, family, models }) = self.cpu {
             writeln!(f, "\n[cpu]\nvendor = \"{}\"", vendor.escape_ascii())?;
-            writeln!(f, "family = {family}\nmodels = [{first}, {last}]")?;
+            if let Some(family) = family {
+                writeln!(f, "family = {family}")?;
+            }
+            if let Some([first, last]) = models {
+                writeln!(f, "models = [{first}, {last}]")?;
+            }
         }
         if self.kernels.iter().any(Option::is_some) {
             writeln!(f, "\n[kernels]")?;

@@ -44,12 +44,17 @@ impl Section {
         }
     }
 
-    /// Whether the section requires the key.
-    const fn needs(self, index: usize) -> bool {
+    /// Whether the section requires the key, if `seen` are its keys, as bits.
+    const fn needs(self, index: usize, seen: u32) -> bool {
         const RUN: usize = 3;
+        const VENDOR: usize = 0;
+        const FAMILY: usize = 1;
+        const MODELS: usize = 2;
         match self {
             Section::Top => index != RUN,
-            Section::Cpu | Section::Decisions => true,
+            // Numbers of models are a family's.
+            Section::Cpu => index == VENDOR || index == FAMILY && seen >> MODELS & 1 == 1,
+            Section::Decisions => true,
             Section::Kernels => false,
         }
     }
@@ -223,7 +228,7 @@ impl<'a> Draft<'a> {
         const MOST: u64 = 0xffff;
         let mut models = match self.profile.cpu {
             Some(models) => models,
-            None => Models { vendor: [0; 12], family: 0, models: [0; 2] },
+            None => Models { vendor: [0; 12], family: None, models: None },
         };
         match (index, entry.value.kind) {
             (0, ValueKind::String(vendor)) if vendor.len() == 12 && is_printable(vendor) => {
@@ -232,10 +237,10 @@ impl<'a> Draft<'a> {
                 }
             }
             (0, _) => return Err(entry.wrong(Fault::Value(VENDOR))),
-            (1, ValueKind::Number(family @ ..=MOST)) => models.family = family as u32,
+            (1, ValueKind::Number(family @ ..=MOST)) => models.family = Some(family as u32),
             (1, _) => return Err(entry.wrong(Fault::Value(FAMILY))),
             (_, ValueKind::Pair(first, last @ ..=MOST)) if first <= last => {
-                models.models = [first as u32, last as u32];
+                models.models = Some([first as u32, last as u32]);
             }
             _ => return Err(entry.wrong(Fault::Value(MODELS))),
         }
@@ -286,7 +291,7 @@ impl<'a> Draft<'a> {
             while let Some(key) = section.key(index)
                 && (self.lines[which] != 0 || section.is_needed())
             {
-                if section.needs(index) && self.seen[which] >> index & 1 == 0 {
+                if section.needs(index, self.seen[which]) && self.seen[which] >> index & 1 == 0 {
                     return Err(ParseError { line, word: Word::new(key), fault: Fault::Missing(section) });
                 }
                 index += 1;

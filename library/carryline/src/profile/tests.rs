@@ -159,8 +159,13 @@ fn errors_name_the_line_and_the_word() {
     let error =
         parse(&zen5.replace(missing, "")).map(|profile| profile.name.to_owned()).unwrap_err().to_string();
     assert_eq!(error, format!("line {line}: missing last_level_bytes in [decisions]"));
-    let error = parse(&zen5.replace("family = 26\n", "")).map(|_| ()).unwrap_err().to_string();
-    assert!(error.ends_with("missing family in [cpu]"), "{error}");
+    for (key, rest) in [
+        ("family = 26\n", "missing family in [cpu]"),
+        ("vendor = \"AuthenticAMD\"\n", "missing vendor in [cpu]"),
+    ] {
+        let error = parse(&zen5.replace(key, "")).map(|_| ()).unwrap_err().to_string();
+        assert!(error.ends_with(rest), "{error}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::active::{Origin, replace};
 use crate::cpu::{self, Features, Model};
 use crate::dispatch::{Function, kernels};
-use crate::profile::{ParseError, Profile, built_in, built_in_names, parse};
+use crate::profile::{Models, ParseError, Profile, built_in, built_in_names, parse};
 use crate::word::Word;
 use core::fmt;
 
@@ -66,8 +66,7 @@ pub(crate) fn read_built_in(name: &str) -> Result<&'static Profile<'static>, Tun
 fn check_cpu(profile: &Profile<'_>, here: Option<Model>) -> Result<(), TuningError> {
     match profile.cpu {
         Some(cpu) if !here.is_some_and(|here| cpu.contains(here)) => {
-            let (name, vendor) = (Word::new(profile.name), cpu.vendor);
-            Err(TuningError(Rejection::OtherCpu { name, vendor, family: cpu.family, models: cpu.models }))
+            Err(TuningError(Rejection::OtherCpu { name: Word::new(profile.name), cpu }))
         }
         _ => Ok(()),
     }
@@ -106,12 +105,10 @@ enum Rejection {
     /// The line that is not UTF-8.
     NotUtf8(u32),
     Parse(ParseError),
-    /// The profile is for CPUs of this vendor, family and models, not for this one.
+    /// The profile is for these CPUs, not for this one.
     OtherCpu {
         name: Word,
-        vendor: [u8; 12],
-        family: u32,
-        models: [u32; 2],
+        cpu: Models,
     },
     /// A kernel that this CPU cannot run.
     Kernel {
@@ -129,9 +126,8 @@ impl fmt::Display for TuningError {
             Rejection::TooLarge => write!(f, "the profile is larger than {MOST_FILE_BYTES} bytes"),
             Rejection::NotUtf8(line) => write!(f, "line {line}: invalid UTF-8"),
             Rejection::Parse(error) => error.fmt(f),
-            Rejection::OtherCpu { name, vendor, family, models: [first, last] } => {
-                let vendor = vendor.escape_ascii();
-                write!(f, "the profile '{name}' is for {vendor} family {family} models {first} to {last}")?;
+            Rejection::OtherCpu { name, cpu } => {
+                write!(f, "the profile '{name}' is for {cpu}")?;
                 match Model::here() {
                     Some(here) => write!(f, "; this CPU is {here}"),
                     None => f.write_str("; this CPU has no model number"),

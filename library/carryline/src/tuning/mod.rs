@@ -44,7 +44,7 @@
 //! | | `name` | the CPU's common name, at most 64 bytes |
 //! | | `source` | the evidence for the numbers, in words; several lines between `"""` |
 //! | | `run` | the run that they come from; optional |
-//! | `[cpu]`; without it, the file is for every CPU | `vendor`, `family`, `models` | as in `/proc/cpuinfo`: `"AuthenticAMD"`, `26`, and the first and last model, `[0, 15]` |
+//! | `[cpu]`; without it, the file is for every CPU | `vendor`; optional: `family`, and with it `models` | as in `/proc/cpuinfo`: `"AuthenticAMD"`, `26`, and the first and last model, `[0, 15]` |
 //! | `[kernels]`; optional | `zero`, `copy`, `checksum`, `copy_and_sum` | the preferred kernel, like `"avx512_branched"` |
 //! | `[decisions]` | all of the above | a number of bytes within the decision's bounds, `"never"` for a least length, or `"detected"` for a cache size |
 //!

@@ -80,25 +80,34 @@ fn loaded_profiles_are_active_and_rejected_ones_change_nothing() {
 
 /// Exactly this CPU's model.
 fn here() -> Option<Models> {
-    Model::here().map(|here| Models { vendor: here.vendor, family: here.family, models: [here.model; 2] })
+    Model::here().map(Models::from)
 }
 
 #[test]
 fn profiles_for_another_cpu_are_rejected_and_both_cpus_named() {
     let _alone = alone();
-    let other = Models { vendor: *b"NobodysCPUs.", family: 7, models: [1, 9] };
+    let other = Models { vendor: *b"NobodysCPUs.", family: Some(7), models: Some([1, 9]) };
     let other = Profile { name: "their server", cpu: Some(other), ..unmeasured() }.to_string();
     let message = apply(&other).expect_err("a profile for another CPU").to_string();
     let theirs = "the profile 'their server' is for NobodysCPUs. family 7 models 1 to 9; this CPU ";
     assert!(message.starts_with(theirs), "{message}");
     let Some(here) = Model::here() else { return };
     assert_eq!(message, format!("{theirs}is {here}"));
-    let mut models = Models { vendor: here.vendor, family: here.family, models: [here.model; 2] };
-    apply(&Profile { cpu: Some(models), ..unmeasured() }.to_string()).expect("a profile for this CPU");
-    models.models = [here.model + 1, here.model + 1];
-    apply(&Profile { cpu: Some(models), ..unmeasured() }.to_string()).expect_err("another model");
-    models = Models { family: here.family + 1, models: [here.model; 2], ..models };
-    apply(&Profile { cpu: Some(models), ..unmeasured() }.to_string()).expect_err("another family");
+    let apply_for = |cpu: Models| apply(&Profile { cpu: Some(cpu), ..unmeasured() }.to_string());
+    let exactly = Models::from(here);
+    for right in
+        [exactly, Models { models: None, ..exactly }, Models { family: None, models: None, ..exactly }]
+    {
+        apply_for(right).expect("a profile for this CPU");
+    }
+    let model = Models::from(Model { model: here.model + 1, ..here });
+    let family = Models::from(Model { family: here.family + 1, ..here });
+    for other in [model, family, Models { models: None, ..family }] {
+        apply_for(other).expect_err("another model or family");
+    }
+    let all_of = Models { vendor: *b"NobodysCPUs.", family: None, models: None };
+    let message = apply_for(all_of).expect_err("another vendor").to_string();
+    assert!(message.contains("is for NobodysCPUs.; this CPU is"), "{message}");
 }
 
 #[test]

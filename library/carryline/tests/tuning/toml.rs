@@ -14,8 +14,8 @@ fn check(text: &str, profile: &Profile<'_>) {
     let cpu = profile.cpu.map(|cpu| {
         let mut expected = Table::new();
         expected.insert("vendor".to_owned(), String::from_utf8_lossy(&cpu.vendor).into_owned().into());
-        expected.insert("family".to_owned(), cpu.family.into());
-        expected.insert("models".to_owned(), cpu.models.to_vec().into());
+        expected.extend(cpu.family.map(|family| ("family".to_owned(), family.into())));
+        expected.extend(cpu.models.map(|models| ("models".to_owned(), models.to_vec().into())));
         Value::Table(expected)
     });
     assert_eq!(table.get("cpu"), cpu.as_ref(), "{}", profile.name);

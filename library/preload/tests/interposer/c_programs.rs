@@ -245,7 +245,7 @@ fn a_profile_in_a_file_is_used_or_its_error_is_reported() {
             }
         }
     };
-    let other_cpu = Models { vendor: *b"NobodysCPUs ", family: 1, models: [2, 3] };
+    let other_cpu = Models { vendor: *b"NobodysCPUs ", family: Some(1), models: Some([2, 3]) };
     let others = Profile { cpu: Some(other_cpu), ..*built_in("unmeasured").expect("it is built in") };
     for (text, expected) in [
         (right, None),

@@ -154,11 +154,7 @@ fn refused(path: &Path, error: &dyn std::fmt::Display) -> Failure {
 
 /// The text of the found profile.
 fn file(tuned: &Tuned, here: &Here, seed: u64) -> String {
-    let models = Model::here().map(|model| Models {
-        vendor: model.vendor,
-        family: model.family,
-        models: [model.model, model.model],
-    });
+    let models = Model::here().map(Models::from);
     let plain = |text: &str| -> String {
         text.chars().filter(|c| !c.is_control() && !['"', '\\'].contains(c)).take(NAME_MOST_BYTES).collect()
     };
