@@ -16,7 +16,7 @@ mod tuning;
 pub use cache_sizes::{CacheSizes, Level};
 pub use caches::{Cache, CacheKind};
 pub use clock::{Clock, TscSteps, tsc_steps};
-pub use cpu::{Cpu, Frequency};
+pub use cpu::{Cpu, Frequency, core_of};
 pub use system::{Build, Memory, Steal, System, libc_name, may_pin};
 pub use tuning::Tuning;
 

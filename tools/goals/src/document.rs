@@ -1,4 +1,4 @@
-//! The benchmark document: a paragraph and a part for each machine and tier, from their results alone.
+//! The benchmark document: an overview, and a part for each machine and tier, from their results alone.
 //!
 //! The same results give the same document, byte for byte: dates and machines are those of the results, and
 //! nothing is measured here.
@@ -6,6 +6,7 @@
 use crate::goal::Part;
 use crate::judge::GoalVerdict;
 use crate::markdown;
+use crate::overview;
 use crate::results::{GoalResult, OpponentKind, Order, Results};
 use crate::standing;
 use crate::table::{factor, summary, ticks, verdict};
@@ -57,11 +58,7 @@ code cover those.
 /// The document.
 #[must_use]
 pub fn document(all: &[Results]) -> String {
-    let mut out = HEAD.to_owned();
-    for results in all {
-        let _ = write!(out, "\n{}\n", standing::paragraph(results));
-    }
-    let _ = write!(out, "\n{WRITTEN}\n{METHOD}\n");
+    let mut out = format!("{HEAD}\n{}\n{WRITTEN}\n{METHOD}\n", overview::overview(all));
     for results in all {
         part(&mut out, results);
     }
@@ -72,7 +69,7 @@ pub fn document(all: &[Results]) -> String {
 }
 
 fn part(out: &mut String, results: &Results) {
-    let _ = writeln!(out, "## {}\n", standing::heading(results));
+    let _ = writeln!(out, "## {}\n\n{}\n", standing::heading(results), standing::list(results));
     machine(out, results);
     let _ = writeln!(out, "{}.\n", summary(results.goals.iter().map(|goal| &goal.outcome)));
     for (part, title) in [(Part::Checksum, "Checksum"), (Part::Memory, "Zero and copy")] {

@@ -18,6 +18,7 @@ pub mod goals;
 pub mod judge;
 pub mod machine;
 pub mod markdown;
+pub mod overview;
 pub mod results;
 pub mod standing;
 pub mod stored;

@@ -54,6 +54,29 @@ pub fn name(environment: &Value) -> String {
     format!("{maker}{}{}", family.unwrap_or_default(), model.unwrap_or_default())
 }
 
+/// The name of the cores of a machine with this [`name`], such as `Zen 5`; the name itself if they have none.
+///
+/// ```
+/// use carryline_goals::machine::core;
+/// assert_eq!(core("zen5-family26-model2"), "Zen 5");
+/// assert_eq!(core("intel-family6-model173"), "Granite Rapids");
+/// assert_eq!(core("unknown"), "unknown");
+/// ```
+#[must_use]
+pub fn core(name: &str) -> &str {
+    let known = || {
+        let mut parts = name.split('-');
+        let vendor = match parts.next()? {
+            "intel" => "GenuineIntel",
+            _ => "AuthenticAMD",
+        };
+        let family = parts.next()?.strip_prefix("family")?.parse().ok()?;
+        let model = parts.next()?.strip_prefix("model")?.parse().ok()?;
+        carryline_machine::environment::core_of(vendor, family, model)
+    };
+    known().unwrap_or(name)
+}
+
 /// The CPU in a heading: its brand, family and model, and its hypervisor.
 #[must_use]
 pub fn words(cpu: &carryline_machine::environment::Cpu) -> String {

@@ -1,4 +1,4 @@
-//! A summary in words of where carryline is faster or slower on a machine, and by how much.
+//! Where carryline is faster or slower on a machine, and by how much.
 
 use crate::judge::GoalVerdict;
 use crate::results::{CellResult, GoalResult, OpponentKind, Order, OtherLibrary, Results};
@@ -16,7 +16,59 @@ const FAMILIES: [(Family, [&str; 2]); 4] = [
 ];
 
 /// The C library functions of a fleet's size distributions.
-const FUNCTIONS: [&str; 3] = ["memcpy", "memmove", "memset"];
+pub(crate) const FUNCTIONS: [&str; 3] = ["memcpy", "memmove", "memset"];
+
+/// A family's cells compared with what users have without this project, each once, against its strongest opponent.
+pub(crate) struct Compared<'a> {
+    cells: Vec<(&'a GoalResult, &'a CellResult)>,
+}
+
+impl<'a> Compared<'a> {
+    pub(crate) fn new(results: &'a Results, family: Family) -> Self {
+        let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
+        for goal in of_kind(results, OpponentKind::Others).filter(|goal| goal.family == family) {
+            for cell in goal.cells.iter().chain(&goal.best) {
+                let known = cells.entry((&goal.routine, &goal.condition, &cell.size)).or_insert((goal, cell));
+                if cell.ratio < known.1.ratio {
+                    *known = (goal, cell);
+                }
+            }
+        }
+        Compared { cells: cells.into_values().collect() }
+    }
+
+    pub(crate) const fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(crate) fn count(&self, order: Order) -> usize {
+        self.with(order).count()
+    }
+
+    fn with(&self, order: Order) -> impl Iterator<Item = &(&'a GoalResult, &'a CellResult)> {
+        self.cells.iter().filter(move |(_, cell)| cell.order == order)
+    }
+
+    /// Of the cells in which ours is faster, the one with the highest ratio.
+    fn best(&self) -> Option<&(&'a GoalResult, &'a CellResult)> {
+        self.with(Order::Faster).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
+    }
+
+    /// Of the cells in which ours is slower, the one with the lowest ratio.
+    fn worst(&self) -> Option<&(&'a GoalResult, &'a CellResult)> {
+        self.with(Order::Slower).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
+    }
+
+    /// The highest ratio of a cell in which ours is faster, and the lowest of one in which it is slower.
+    pub(crate) fn extremes(&self) -> [Option<f64>; 2] {
+        [self.best(), self.worst()].map(|found| found.map(|(_, cell)| cell.ratio))
+    }
+}
+
+/// By how many percent a routine with this ratio takes longer.
+pub(crate) fn percent_longer(ratio: f64) -> f64 {
+    (1.0 / ratio - 1.0) * 100.0
+}
 
 /// The machine and its tier, as a heading.
 #[must_use]
@@ -27,14 +79,18 @@ pub fn heading(results: &Results) -> String {
     format!("{cpu}: {}{masked}", results.tier.title())
 }
 
-/// The summary of a machine: a line and a list.
-#[must_use]
-pub fn paragraph(results: &Results) -> String {
+/// The goals reached, and those measured.
+pub(crate) fn reached(results: &Results) -> [usize; 2] {
     let reached = results.goals.iter().filter(|goal| goal.outcome == GoalVerdict::Reached).count();
-    let measured =
-        results.goals.iter().filter(|goal| !matches!(goal.outcome, GoalVerdict::NotMeasured(_))).count();
-    let mut out =
-        format!("**{}** ({}): {reached} of {measured} goals reached.", heading(results), results.measured);
+    let unmeasured = |goal: &&GoalResult| matches!(goal.outcome, GoalVerdict::NotMeasured(_));
+    [reached, results.goals.len() - results.goals.iter().filter(unmeasured).count()]
+}
+
+/// The summary of a machine: a list.
+#[must_use]
+pub fn list(results: &Results) -> String {
+    let [reached, measured] = reached(results);
+    let mut out = format!("- {reached} of {measured} goals reached.");
     let unmeasured = results.goals.len() - measured;
     if unmeasured > 0 {
         let _ = write!(out, " {unmeasured} more were not measured.");
@@ -42,49 +98,37 @@ pub fn paragraph(results: &Results) -> String {
     let families = FAMILIES.into_iter().filter_map(|(family, words)| about(results, family, words));
     let others =
         [mixes(results), other_libraries(results), sizes(results), traps(results)].into_iter().flatten();
-    out.push('\n');
-    for sentence in families.chain(others).chain(results.notes.iter().cloned()) {
+    for sentence in families.chain(others) {
         let _ = write!(out, "\n- {sentence}");
     }
     out
 }
 
-fn of_kind(results: &Results, kind: OpponentKind) -> impl Iterator<Item = &GoalResult> {
+pub(crate) fn of_kind(results: &Results, kind: OpponentKind) -> impl Iterator<Item = &GoalResult> {
     results.goals.iter().filter(move |goal| goal.kind == kind && goal.count.cells > 0)
 }
 
-/// A family compared with what users have without this project; each cell is counted once, against its
-/// strongest opponent.
+/// A family in words.
 fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<String> {
-    let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
-    for goal in of_kind(results, OpponentKind::Others).filter(|goal| goal.family == family) {
-        for cell in goal.cells.iter().chain(&goal.best) {
-            let known = cells.entry((&goal.routine, &goal.condition, &cell.size)).or_insert((goal, cell));
-            if cell.ratio < known.1.ratio {
-                *known = (goal, cell);
-            }
-        }
-    }
-    let all: Vec<_> = cells.into_values().collect();
-    let with = |order: Order| all.iter().filter(move |(_, cell)| cell.order == order);
+    let compared = Compared::new(results, family);
+    let all = compared.cells();
     let place = |(goal, cell): &(&GoalResult, &CellResult)| {
         format!("{}, {}, against {}", cell.size, goal.condition, cell.opponent)
     };
-    let mut sentence = match with(Order::Faster).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
-        _ if all.is_empty() => return None,
+    let mut sentence = match compared.best() {
+        _ if all == 0 => return None,
         Some(best) => format!(
-            "{win} in {} of {} cells, by up to {} times ({})",
-            with(Order::Faster).count(),
-            all.len(),
+            "{win} in {} of {all} cells, by up to {} times ({})",
+            compared.count(Order::Faster),
             factor(best.1.ratio),
             place(best)
         ),
-        None => format!("{win} in none of {} cells", all.len()),
+        None => format!("{win} in none of {all} cells"),
     };
-    match with(Order::Slower).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
+    match compared.worst() {
         Some(worst) => {
-            let percent = (1.0 / worst.1.ratio - 1.0) * 100.0;
-            let count = with(Order::Slower).count();
+            let percent = percent_longer(worst.1.ratio);
+            let count = compared.count(Order::Slower);
             let _ = write!(sentence, "; {lose} in {count}, at worst by {percent:.0} % ({}).", place(worst));
         }
         None => {
@@ -94,12 +138,22 @@ fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<St
     Some(sentence)
 }
 
+/// The mean over a fleet's size distributions, of sizes that are drawn (`fleet`) or learnt (`learnt`): the goal and the ratio.
+pub(crate) fn fleet_mean<'a>(
+    results: &'a Results,
+    sizes: &str,
+    function: &str,
+) -> Option<(&'a GoalResult, f64)> {
+    let goal = results.goals.iter().find(|goal| goal.id == format!("{sizes}-{function}"))?;
+    Some((goal, goal.ratio?.median))
+}
+
 /// The means over a fleet's size distributions.
 fn mixes(results: &Results) -> Option<String> {
-    let means = |beginning: &str| {
+    let means = |sizes: &str| {
         let mean = |function: &&str| {
-            let goal = results.goals.iter().find(|goal| goal.id == format!("{beginning}-{function}"))?;
-            Some((goal, format!("{function} {}", factor(goal.ratio?.median))))
+            let (goal, ratio) = fleet_mean(results, sizes, function)?;
+            Some((goal, format!("{function} {}", factor(ratio))))
         };
         FUNCTIONS.iter().filter_map(mean).collect::<Vec<_>>()
     };

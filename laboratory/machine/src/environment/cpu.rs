@@ -66,12 +66,23 @@ impl Cpu {
     /// The name of its cores, such as `Zen 5`, if the model is known.
     #[must_use]
     pub fn core(&self) -> Option<&'static str> {
-        let (vendor, family, model) = (self.vendor.as_deref()?, self.family?, self.model?);
-        let core = CORES.iter().find(|(of, families, models, _)| {
-            *of == vendor && *families == family && models.iter().any(|models| models.contains(&model))
-        });
-        core.map(|(.., name)| *name)
+        core_of(self.vendor.as_deref()?, self.family?, self.model?)
     }
+}
+
+/// The name of the cores of a model, such as `Zen 5`, if it is known.
+///
+/// ```
+/// use carryline_machine::environment::core_of;
+/// assert_eq!(core_of("AuthenticAMD", 26, 2), Some("Zen 5"));
+/// assert_eq!(core_of("GenuineIntel", 6, 0), None);
+/// ```
+#[must_use]
+pub fn core_of(vendor: &str, family: u32, model: u32) -> Option<&'static str> {
+    let core = CORES.iter().find(|(of, families, models, _)| {
+        *of == vendor && *families == family && models.iter().any(|models| models.contains(&model))
+    });
+    core.map(|(.., name)| *name)
 }
 
 /// The names of cores by vendor, family and models, from the vendors' manuals and the kernel's
