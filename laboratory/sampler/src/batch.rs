@@ -1,7 +1,7 @@
 //! One batch of one member: prepares the cache state, makes the calls in order, and takes the time.
 
 use super::loops::{self, Batch, Call, Follow};
-use super::workload::{Operand, Place, draw_calls};
+use super::workload::{Operand, PAGE, Place, draw_calls};
 use super::{Bench, prepare};
 use carryline_conditions::sizes::LEARNING_PASSES;
 use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
@@ -125,12 +125,16 @@ impl Bench<'_> {
         self.layout.uniform.then(|| Call { len, dst: offset(self.layout.dst), src: offset(self.layout.src) })
     }
 
-    /// The bases of both operands in batch number `batch`.
+    /// The bases of both operands in batch number `batch`, which is in this round.
     fn windows(&self, batch: usize) -> (*mut u8, *const u8) {
-        let base = |operand: Option<Operand>, start| {
-            operand.map_or(start, |o| prepare::window_base(start, &o, batch))
+        let base = |operand: Option<Operand>, start: *mut u8, first: usize| {
+            let Some(operand) = operand else { return start };
+            let page = operand.start_page(first, self.rounds);
+            let start = start.wrapping_sub(first * PAGE).wrapping_add(page * PAGE);
+            prepare::window_base(start, &operand, batch)
         };
-        (base(self.layout.dst, self.dst_start), base(self.layout.src, self.src_start))
+        let [dst, src] = self.start_page;
+        (base(self.layout.dst, self.dst_start, dst), base(self.layout.src, self.src_start, src))
     }
 
     /// Moves the calls on the arena slots of mixed operands to the window of batch number `batch`; the hot

@@ -84,8 +84,10 @@ pub struct Bench<'a> {
     calls: Vec<Call>,
     /// The calls of a batch with mixed operands; those on arena slots are moved to the batch's window.
     shifted: Vec<Call>,
+    /// The starts of the operands in round 0, and the pages of their arenas that these are.
     dst_start: *mut u8,
     src_start: *mut u8,
+    start_page: [usize; 2],
     evict: Option<(*mut u8, usize)>,
     victim: (*const u8, usize),
     /// Concurrent work on another core, until the bench is dropped.
@@ -232,6 +234,7 @@ impl<'a> Bench<'a> {
             calls,
             dst_start,
             src_start,
+            start_page: buffers.start_page,
             evict,
             victim,
             streamer,

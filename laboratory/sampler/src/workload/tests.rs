@@ -184,6 +184,26 @@ fn random_offsets_are_uniform_in_the_page_and_independent() {
 }
 
 #[test]
+fn hot_buffers_anywhere_in_a_page_change_pages_between_rounds_and_others_stay() {
+    let pages = |cache, offsets| -> Vec<usize> {
+        let layout = Layout::new(Family::Copy, &condition(40, cache, offsets), &CACHES);
+        let operand = layout.src.expect("a source");
+        (0..START_PAGES as u32).map(|round| operand.start_page(3, round)).collect()
+    };
+    for offsets in ["random", "alias"] {
+        let mut visited = pages("hot", offsets);
+        assert_eq!(visited[..2], [3, 4]);
+        visited.sort_unstable();
+        assert_eq!(visited, (0..START_PAGES).collect::<Vec<_>>(), "the arena has room for these");
+        assert_eq!(pages("cold:arena", offsets), [3; START_PAGES]);
+        assert_eq!(pages("mixed:40", offsets), [3; START_PAGES]);
+    }
+    for offsets in ["0", "random-line", "end"] {
+        assert_eq!(pages("hot", offsets), [3; START_PAGES]);
+    }
+}
+
+#[test]
 fn alias_offsets_are_1_to_63_bytes_above_or_below_modulo_a_page() {
     for family in [Family::Copy, Family::CopyChecksum] {
         for cache in ["hot", "cold:clflush", "cold:arena:src"] {
