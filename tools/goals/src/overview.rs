@@ -67,7 +67,7 @@ fn about(all: &[Results], family: Family, words: &str) -> Option<String> {
     }
     let _ = write!(sentence, ", and slower in {slower}");
     if let Some(least) = by(1).min_by(f64::total_cmp) {
-        let _ = write!(sentence, ", where they take up to {:.0} % longer", percent_longer(least));
+        let _ = write!(sentence, ", with up to {:.0} % more time", percent_longer(least));
     }
     (cells > 0).then(|| sentence + ".")
 }
