@@ -60,7 +60,7 @@ pub fn name(environment: &Value) -> String {
 /// use carryline_goals::machine::core;
 /// assert_eq!(core("zen5-family26-model2"), "Zen 5");
 /// assert_eq!(core("intel-family6-model173"), "Granite Rapids");
-/// assert_eq!(core("unknown"), "unknown");
+/// assert_eq!(core("hygongenuine-family24-model1"), "hygongenuine-family24-model1");
 /// ```
 #[must_use]
 pub fn core(name: &str) -> &str {
@@ -68,7 +68,8 @@ pub fn core(name: &str) -> &str {
         let mut parts = name.split('-');
         let vendor = match parts.next()? {
             "intel" => "GenuineIntel",
-            _ => "AuthenticAMD",
+            maker if maker == "amd" || maker.starts_with("zen") => "AuthenticAMD",
+            _ => return None,
         };
         let family = parts.next()?.strip_prefix("family")?.parse().ok()?;
         let model = parts.next()?.strip_prefix("model")?.parse().ok()?;
