@@ -191,6 +191,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_range_names_both_ends_or_the_only_one() {
+        let range = |ratios: &[f64]| range("memcpy", ratios.iter().copied());
+        assert_eq!(range(&[1.5, 1.224, 2.489]).as_deref(), Some("memcpy 1.22 to 2.49"));
+        assert_eq!(range(&[0.9]).as_deref(), Some("memcpy 0.90"));
+        assert_eq!(range(&[]), None);
+    }
+
+    #[test]
     fn headings_are_linked_as_renderers_name_them() {
         let heading = "AMD EPYC, family 26 model 2, virtual machine (KVM): AVX2, masked";
         assert_eq!(anchor(heading), "amd-epyc-family-26-model-2-virtual-machine-kvm-avx2-masked");
