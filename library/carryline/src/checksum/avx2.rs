@@ -20,17 +20,21 @@ use core::arch::x86_64::{
     __m256i, _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_maskload_epi32, _mm256_sll_epi64,
 };
 
-/// 16 active 32-bit lanes, then 16 inactive ones: starting at lane 16 - n, the first n of 16 lanes are
-/// active.
-pub(super) static LANES: [u32; 32] = {
-    let mut lanes = [0; 32];
-    let mut i = 0;
-    while i < 16 {
-        lanes[i] = u32::MAX;
+/// 16 active 32-bit lanes, 16 inactive ones, and 16 active ones: starting at lane 16 - n, the first n of 16 lanes are active;
+/// starting at lane 16 + n, the last n.
+pub(super) static LANES: Lanes = Lanes({
+    let mut lanes = [u32::MAX; 48];
+    let mut i = 16;
+    while i < 32 {
+        lanes[i] = 0;
         i += 1;
     }
     lanes
-};
+});
+
+/// Aligned, so that as few loads as possible cross a cache line.
+#[repr(align(64))]
+pub(super) struct Lanes([u32; 48]);
 
 /// Selects the code by length.
 ///
@@ -149,9 +153,9 @@ unsafe fn below_4(data: *const u8, len: usize) -> u64 {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn up_to_64(data: *const u8, len: usize, seed: u32) -> u32 {
-    // SAFETY: the first len / 4 of 16 lanes are active; at most 16 lanes of the table precede them.
+    // SAFETY: the first len / 4 of 16 lanes are active; at most 16 lanes of the table precede those after them.
     let sums = unsafe {
-        let lanes = LANES.as_ptr().add(16).byte_sub(len & !3);
+        let lanes = LANES.0.as_ptr().add(16).byte_sub(len & !3);
         let first = _mm256_maskload_epi32(data.cast(), load(lanes.cast()));
         let second = _mm256_maskload_epi32(data.wrapping_add(32).cast(), load(lanes.add(8).cast()));
         _mm256_add_epi64(halves(first), halves(second))

@@ -10,34 +10,34 @@
 //! - up to 64 bytes are two vectors of 32, whose instructions have three ports;
 //! - all is in `ymm16` and above, after which no `vzeroupper` is needed.
 //!
+//! Near the end of a page, where a masked load is slow, up to 256 bytes are added without one, and without a branch on the length: a
+//! path that one call in 64 takes is not predicted.
+//!
 //! From 257 bytes on, aligned lines are added as in [`avx512`](super::avx512), by a jump into unrolled code. If there are more than
 //! 24, a loop adds the first ones.
 //!
 //! Alternating builds on Granite Rapids, gross ticks per call at offset 0 and at random offsets, before (masks and sums from
-//! LLVM; up to 64 bytes, words of 32 bits added in lanes of 64) and now: 40 bytes 4.6 and 5.7, 4.2 and 5.6; 128 6.3 and 7.1, 5.3
+//! LLVM; up to 64 bytes, words of 32 bits added in lanes of 64) and after: 40 bytes 4.6 and 5.7, 4.2 and 5.6; 128 6.3 and 7.1, 5.3
 //! and 6.6; 256 8.7 and 10.9, 6.9 and 9.3; 320 11.3 and 14.4, 9.5 and 11.9; 576 14.1 and 17.2, 12.2 and 14.7; 1500 25.0 and 28.8,
 //! 23.8 and 26.8; 1537 29.8 and 33.5, 24.8 and 26.8; 4096 61.9 and 64.5, 60.4 and 60.7; lengths from 1 to 256 15.7 and 16.0, 14.8
 //! and 15.3; from 1 to 1500 30.7 and 31.9, 28.6 and 29.8.
+//!
+//! Again, with LLVM's code near the end of a page and a test of bit 12 in an upper byte register, and without: 16 bytes 4.7 and
+//! 6.1, 4.5 and 5.7; 100 5.7 and 6.9, 5.6 and 6.6; 200 7.5 and 9.9, 7.5 and 9.8; lengths from 1 to 256 15.7 and 16.0, 15.6 and 15.7;
+//! at the end of a page 16 bytes 7.8, 6.0; 100 12.5, 6.5; 200 12.5, 8.9. With the paths for the end of a page everywhere, 65 to 255
+//! bytes took 0.4 to 0.9 more at offset 0, as the vectors that select the last bytes cross cache lines, but 128 bytes 0.2 less.
 //!
 //! In prototypes there, without the path for data that begins at a line, random offsets took 1 to 3 % less from 257 bytes on,
 //! but offset 0 up to 12 % more; with unaligned vectors, 1000 bytes 25.0 instead of 21.1 at random offsets; with 256 tested before
 //! 128, 257 bytes 0.5 less, but 128 bytes 0.3 more, and lengths from 1 to 512 28.0 instead of 26.2; with one vector of 64 bytes
 //! for up to 64, 40 bytes 0.5 more at offset 0, and 0.1 at random offsets. Not measured on Sapphire and Emerald Rapids.
 
-use super::avx512::{self, BLOCK_BYTES, above_64, blocks};
+use super::avx512::{self, BLOCK_BYTES, blocks};
+use super::avx512_copy::EDGES;
+use super::signed_words::{
+    CONSTANTS, FACTORS, LANES_OF_1, LANES_OF_2, LANES_OF_4, return_with, swap_if_shifted,
+};
 use core::arch::naked_asm;
-
-/// What the vectors of constants consist of.
-static CONSTANTS: [u32; 4] = [FLIP, ONES, 2 * LANE_BIAS, 4 * LANE_BIAS];
-
-/// Makes two words signed, less 32768, by an exclusive or, or by an addition in each byte.
-pub(super) const FLIP: u32 = 0x8000_8000;
-
-/// The factors of two words.
-pub(super) const ONES: u32 = 0x0001_0001;
-
-/// What [`FLIP`] subtracts from a sum of 32 bits, by its two words.
-pub(super) const LANE_BIAS: u32 = 2 * 0x8000;
 
 /// Adds lines: of each, the number of the sum, that of a vector for the words, and the address. A line is 13 bytes of code, unless
 /// its address is a register alone.
@@ -62,16 +62,16 @@ macro_rules! jump_into_lines {
     };
 }
 
-/// Returns the sum of the lanes of `zmm20` or `ymm20`, words of 32 bits that are not negative, and of the register `$seed`. Uses
-/// `zmm16`, `rax` and `$other`.
-macro_rules! return_positive_lanes {
-    (zmm20, $seed:literal, $other:literal) => {
+/// The sum of the lanes of `zmm20` or `ymm20`, words of 32 bits that are not negative, in `eax`. Uses `zmm16` and the register
+/// `$other`.
+macro_rules! sum_of_positive_lanes {
+    (zmm20, $other:literal) => {
         concat!(
             "vextracti64x4 ymm16, zmm20, 1\nvpaddq ymm20, ymm20, ymm16\n",
-            return_positive_lanes!(ymm20, $seed, $other)
+            sum_of_positive_lanes!(ymm20, $other)
         )
     };
-    (ymm20, $seed:literal, $other:literal) => {
+    (ymm20, $other:literal) => {
         concat!(
             "
             vextracti32x4 xmm16, ymm20, 1
@@ -85,11 +85,31 @@ macro_rules! return_positive_lanes {
             ", eax\nshr rax, 32\nadd eax, ",
             $other,
             "\n",
-            return_with!($seed),
         )
     };
 }
-pub(super) use return_positive_lanes;
+pub(super) use sum_of_positive_lanes;
+
+/// Loads the constants for vectors in place and as many that end with the data: the flip in `zmm24`, factors in `zmm25` and in
+/// `zmm26`, what the lanes start with in `zmm20`, and the address of [`EDGES`] in `r9`. Uses `r10` and `r11`.
+macro_rules! load_constants {
+    ($len:literal, $lanes:literal) => {
+        concat!(
+            "lea r9, [rip + {edges}]\nlea r11, [rip + {constants}]\nmov r10d, ",
+            $len,
+            "
+            and r10d, 1
+            vpbroadcastd zmm24, [r11]
+            vpbroadcastd zmm25, [r11 + {factors}]
+            vpbroadcastd zmm26, [r11 + 4*r10 + {factors}]
+            ",
+            "vpbroadcastd zmm20, [r11 + 4*r10 + {",
+            $lanes,
+            "}]\n",
+        )
+    };
+}
+pub(super) use load_constants;
 
 /// The sum of the lanes of `zmm20`, words of 32 bits, and of `r8d`, which must be below 2^32, in `eax`: what wraps on the way wraps
 /// back. Uses `zmm16` and the register `$other`.
@@ -117,23 +137,6 @@ macro_rules! sum_of_lanes {
 }
 pub(super) use sum_of_lanes;
 
-/// Swaps the bytes of the sum in `eax`, as words shifted by one byte require, if the lowest bit of `r10` is set. Uses the register
-/// `$other`.
-macro_rules! swap_if_shifted {
-    ($other:literal) => {
-        concat!("rorx ", $other, ", eax, 24\ntest r10b, 1\ncmovnz eax, ", $other, "\n")
-    };
-}
-pub(super) use swap_if_shifted;
-
-/// Returns the one's-complement sum of `eax` and of the register `$seed`.
-macro_rules! return_with {
-    ($seed:literal) => {
-        concat!("add eax, ", $seed, "\nadc eax, 0\nret\n")
-    };
-}
-pub(super) use return_with;
-
 /// Selects the code by length.
 ///
 /// # Safety
@@ -147,51 +150,83 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "cmp rsi, 64",
         "ja 2f",
         // Up to 64: two masked loads, unless they are slow; see `is_mask_slow`.
-        "lea eax, [rdi + 63]",
-        "xor eax, edi",
-        "test ah, 16",
-        "jnz 9f",
+        "mov eax, edi",
+        "and eax, 4095",
+        "cmp eax, 4096 - 64",
+        "ja 9f",
         "cmp rdi, 64",
-        "jb 9f",
+        "jb 8f",
         "mov rcx, -1",
         "bzhi rcx, rcx, rsi",
         "kmovq k1, rcx",
         "kshiftrq k2, k1, 32",
         "vpbroadcastd ymm16, [rip + {constants}]",
-        "vpbroadcastd ymm20, [rip + {constants} + 8]",
-        "vpbroadcastd ymm17, [rip + {constants} + 4]",
+        "vpbroadcastd ymm20, [rip + {constants} + {lanes_of_2}]",
+        "vpbroadcastd ymm17, [rip + {constants} + {factors}]",
         "vmovdqa64 ymm18, ymm16",
         "vpaddb ymm16 {{k1}}, ymm16, [rdi]",
         "vpaddb ymm18 {{k2}}, ymm18, [rdi + 32]",
         "vpdpwssd ymm20, ymm16, ymm17",
         "vpdpwssd ymm20, ymm18, ymm17",
-        return_positive_lanes!(ymm20, "edx", "ecx"),
-        // Where masks are slow: by a kernel that reads nothing of other pages.
-        "9:",
+        sum_of_positive_lanes!(ymm20, "ecx"),
+        return_with!("edx"),
+        "8:",
         "jmp {up_to_64}",
+        ".p2align 6",
+        // Near the end of a page: 64 bytes that end with the data, of which the last are added. After an odd number of bytes, their
+        // words are shifted.
+        "9:",
+        "mov eax, 64",
+        "mov rcx, -1",
+        "sub eax, esi",
+        "bzhi rcx, rcx, rsi",
+        "shlx rcx, rcx, rax",
+        "kmovq k1, rcx",
+        "sub rdi, rax",
+        "vpbroadcastd zmm16, [rip + {constants}]",
+        "vpbroadcastd zmm17, [rip + {constants} + {factors}]",
+        "vpbroadcastd zmm20, [rip + {constants} + {lanes_of_1}]",
+        "vpaddb zmm16 {{k1}}, zmm16, [rdi]",
+        "vpdpwssd zmm20, zmm16, zmm17",
+        sum_of_positive_lanes!(zmm20, "ecx"),
+        swap_if_shifted!("sil", "ecx"),
+        return_with!("edx"),
         ".p2align 6",
         "2:",
         "cmp rsi, 128",
         "ja 3f",
         // 65 to 128: a vector, and a masked one.
-        "lea eax, [rdi + 127]",
-        "lea ecx, [rdi + 64]",
-        "xor eax, ecx",
-        "test ah, 16",
-        "jnz 8f",
+        "lea eax, [rdi + 64]",
+        "and eax, 4095",
+        "cmp eax, 4096 - 64",
+        "ja 8f",
         "lea eax, [rsi - 64]",
         "mov rcx, -1",
         "bzhi rcx, rcx, rax",
         "kmovq k1, rcx",
         "vpbroadcastd zmm24, [rip + {constants}]",
-        "vpbroadcastd zmm25, [rip + {constants} + 4]",
-        "vpbroadcastd zmm20, [rip + {constants} + 8]",
+        "vpbroadcastd zmm25, [rip + {constants} + {factors}]",
+        "vpbroadcastd zmm20, [rip + {constants} + {lanes_of_2}]",
         "vmovdqa64 zmm17, zmm24",
         "vpxord zmm16, zmm24, [rdi]",
         "vpaddb zmm17 {{k1}}, zmm24, [rdi + 64]",
         "vpdpwssd zmm20, zmm16, zmm25",
         "vpdpwssd zmm20, zmm17, zmm25",
-        return_positive_lanes!(zmm20, "edx", "ecx"),
+        sum_of_positive_lanes!(zmm20, "ecx"),
+        return_with!("edx"),
+        ".p2align 6",
+        // Near the end of a page: a vector, and of the one that ends with the data the bytes after it.
+        "8:",
+        load_constants!("esi", "lanes_of_2"),
+        "vmovdqu64 zmm18, [r9 + rsi]",
+        "vmovdqu64 zmm17, [rdi + rsi - 64]",
+        "vpxord zmm16, zmm24, [rdi]",
+        // Those of zmm17 that zmm18 selects, xored with zmm24.
+        "vpternlogd zmm18, zmm17, zmm24, 0x6a",
+        "vpdpwssd zmm20, zmm16, zmm25",
+        "vpdpwssd zmm20, zmm18, zmm26",
+        sum_of_positive_lanes!(zmm20, "ecx"),
+        return_with!("edx"),
         ".p2align 6",
         "3:",
         "cmp rsi, 256",
@@ -212,8 +247,8 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "bzhi rcx, rcx, rax",
         "kmovq k2, rcx",
         "vpbroadcastd zmm24, [rip + {constants}]",
-        "vpbroadcastd zmm25, [rip + {constants} + 4]",
-        "vpbroadcastd zmm20, [rip + {constants} + 12]",
+        "vpbroadcastd zmm25, [rip + {constants} + {factors}]",
+        "vpbroadcastd zmm20, [rip + {constants} + {lanes_of_4}]",
         "vmovdqa64 zmm18, zmm24",
         "vmovdqa64 zmm19, zmm24",
         "vpxord zmm16, zmm24, [rdi]",
@@ -224,9 +259,26 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "vpdpwssd zmm20, zmm17, zmm25",
         "vpdpwssd zmm20, zmm18, zmm25",
         "vpdpwssd zmm20, zmm19, zmm25",
-        return_positive_lanes!(zmm20, "edx", "ecx"),
+        sum_of_positive_lanes!(zmm20, "ecx"),
+        return_with!("edx"),
+        ".p2align 6",
+        // Near the end of a page: two vectors, and of the two that end with the data the bytes after them.
         "8:",
-        "jmp {above_64}",
+        load_constants!("esi", "lanes_of_4"),
+        "vmovdqu64 zmm22, [r9 + rsi - 128]",
+        "vmovdqu64 zmm23, [r9 + rsi - 64]",
+        "vmovdqu64 zmm18, [rdi + rsi - 128]",
+        "vmovdqu64 zmm19, [rdi + rsi - 64]",
+        "vpxord zmm16, zmm24, [rdi]",
+        "vpxord zmm17, zmm24, [rdi + 64]",
+        "vpternlogd zmm22, zmm18, zmm24, 0x6a",
+        "vpternlogd zmm23, zmm19, zmm24, 0x6a",
+        "vpdpwssd zmm20, zmm16, zmm25",
+        "vpdpwssd zmm20, zmm17, zmm25",
+        "vpdpwssd zmm20, zmm22, zmm26",
+        "vpdpwssd zmm20, zmm23, zmm26",
+        sum_of_positive_lanes!(zmm20, "ecx"),
+        return_with!("edx"),
         ".p2align 6",
         "9:",
         "jmp {blocks}",
@@ -235,7 +287,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "cmp rsi, {most}",
         "ja 9b",
         "vpbroadcastd zmm24, [rip + {constants}]",
-        "vpbroadcastd zmm25, [rip + {constants} + 4]",
+        "vpbroadcastd zmm25, [rip + {constants} + {factors}]",
         // The offset, whose lowest bit says at the end whether the sum has its bytes swapped; see `walk` of `avx512`.
         "mov r10d, edi",
         "and r10d, 63",
@@ -335,12 +387,16 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         // The bias of r8 vectors of 16 lanes.
         "shl r8d, 20",
         sum_of_lanes!("ecx"),
-        swap_if_shifted!("ecx"),
+        swap_if_shifted!("r10b", "ecx"),
         return_with!("edx"),
         this = sym partial,
         constants = sym CONSTANTS,
+        factors = const FACTORS,
+        lanes_of_1 = const LANES_OF_1,
+        lanes_of_2 = const LANES_OF_2,
+        lanes_of_4 = const LANES_OF_4,
+        edges = sym EDGES,
         up_to_64 = sym avx512::partial,
-        above_64 = sym above_64,
         blocks = sym blocks,
         most = const BLOCK_BYTES,
     )

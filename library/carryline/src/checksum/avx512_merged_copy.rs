@@ -11,23 +11,20 @@
 //! Alternating builds on Granite Rapids, gross ticks per call at offset 0 and at random offsets, by [`avx512_copy`](super::avx512_copy)
 //! and by this: 40 bytes 7.0 and 8.6, 5.2 and 7.2; 100 8.1 and 9.7, 6.4 and 8.0; 160 9.3 and 11.5, 9.2 and 12.2, as nothing tells it
 //! from 256 bytes, which take 10.9 and 15.3, 7.7 and 11.7; 300 18.3 and 21.9, 14.2 and 18.1; 1500 37.8 and 48.4, 33.8 and 44.8; lengths
-//! from 1 to 256 19.9 and 20.2, 15.9 and 16.3; from 1 to 1500 34.3 and 40.5, 32.3 and 37.9; 40 bytes at the end of a page 6.9, 7.2. In
-//! prototypes there, adding a line one or two lines after it was stored took 1 to 8 % more; a loop in assembly for more than 2176 bytes
-//! took 2 to 9 % less up to 9000, but with 24 to 34 KiB at offset 0, which just exceed the first level, 6 to 22 % more. Not measured
-//! on other CPUs.
+//! from 1 to 256 19.9 and 20.2, 15.9 and 16.3; from 1 to 1500 34.3 and 40.5, 32.3 and 37.9; 40 bytes at the end of a page 6.9, 7.2.
+//! Later, without a test in an upper byte register and with lanes that start with their bias, 40 bytes 5.4 and 7.5, 5.2 and 7.2; 64 6.0
+//! and 7.9, 5.4 and 7.7; 128 5.9 and 7.9, 5.5 and 7.7; 200 9.3 and 12.3, 9.1 and 12.1.
+//!
+//! In prototypes there, adding a line one or two lines after it was stored took 1 to 8 % more; a loop in assembly for more than 2176
+//! bytes took 2 to 9 % less up to 9000, but with 24 to 34 KiB at offset 0, which just exceed the first level, 6 to 22 % more. Not
+//! measured on other CPUs.
 
 use super::avx512_copy::{EDGES, many, one_after_the_other};
-use super::avx512_merged::{
-    FLIP, LANE_BIAS, ONES, return_positive_lanes, return_with, sum_of_lanes, swap_if_shifted,
+use super::avx512_merged::{load_constants, sum_of_lanes, sum_of_positive_lanes};
+use super::signed_words::{
+    BIAS_OF_64, BIAS_OF_64_BYTES, CONSTANTS, FACTORS, LANES_OF_2, LANES_OF_4, return_with, swap_if_shifted,
 };
 use core::arch::naked_asm;
-
-/// What the vectors of constants consist of. From the third on: the factors of words in place, and of words shifted by one byte;
-/// and what [`FLIP`] subtracts from the sum of a vector with each.
-static CONSTANTS: [u32; 6] = [FLIP, 2 * LANE_BIAS, ONES, 256 * ONES, VECTOR_BIAS, 256 * VECTOR_BIAS];
-
-/// What [`FLIP`] subtracts from the sum of a vector.
-const VECTOR_BIAS: u32 = 16 * LANE_BIAS;
 
 /// The most bytes that are copied without a loop: 32 lines between the ends. The sum is below 2^32: the lines have at most 2^10
 /// words, and the ends 96 that may count 256 times.
@@ -65,7 +62,7 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "or eax, r8d",
         "mov r8, -1",
         "bzhi r8, r8, rdx",
-        "test ah, 16",
+        "test eax, 4096",
         "jnz 7f",
         "cmp rdi, 64",
         "jb 9f",
@@ -74,8 +71,8 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "kmovq k1, r8",
         "kshiftrq k2, k1, 32",
         "vpbroadcastd ymm24, [rip + {constants}]",
-        "vpbroadcastd ymm25, [rip + {constants} + 8]",
-        "vpbroadcastd ymm20, [rip + {constants} + 4]",
+        "vpbroadcastd ymm25, [rip + {constants} + {factors}]",
+        "vpbroadcastd ymm20, [rip + {constants} + {lanes_of_2}]",
         "vmovdqu8 ymm16 {{k1}} {{z}}, [rsi]",
         "vmovdqu8 ymm17 {{k2}} {{z}}, [rsi + 32]",
         "vmovdqu8 [rdi] {{k1}}, ymm16",
@@ -84,7 +81,8 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "vpxord ymm17, ymm17, ymm24",
         "vpdpwssd ymm20, ymm16, ymm25",
         "vpdpwssd ymm20, ymm17, ymm25",
-        return_positive_lanes!(ymm20, "ecx", "edx"),
+        sum_of_positive_lanes!(ymm20, "edx"),
+        return_with!("ecx"),
         "9:",
         "jmp {one_after_the_other}",
         ".p2align 6",
@@ -97,72 +95,59 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "sub rsi, r10",
         "sub rdi, r10",
         "kmovq k1, r8",
-        "mov r8d, {vector_bias}",
+        "mov r8d, {bias_of_64_bytes}",
         "vpbroadcastd zmm24, [rip + {constants}]",
-        "vpbroadcastd zmm25, [rip + {constants} + 8]",
+        "vpbroadcastd zmm25, [rip + {constants} + {factors}]",
         "vmovdqu8 zmm16 {{k1}} {{z}}, [rsi]",
         "vmovdqu8 [rdi] {{k1}}, zmm16",
         "vpxord zmm20, zmm16, zmm24",
         "vpmaddwd zmm20, zmm20, zmm25",
         sum_of_lanes!("edx"),
-        swap_if_shifted!("edx"),
+        swap_if_shifted!("r10b", "edx"),
         return_with!("ecx"),
         ".p2align 6",
         "2:",
-        "lea r9, [rip + {edges}]",
-        "vpbroadcastd zmm24, [rip + {constants}]",
-        "vpbroadcastd zmm25, [rip + {constants} + 8]",
         "cmp rdx, 128",
         "ja 3f",
         // 64 to 128: the first vector, and of the last one the bytes after it.
-        "lea r11, [rip + {constants}]",
-        "mov r10d, edx",
-        "and r10d, 1",
-        "vpbroadcastd zmm26, [r11 + 4*r10 + 8]",
-        "mov r8d, [r11 + 4*r10 + 16]",
+        load_constants!("edx", "lanes_of_2"),
         "vmovdqu64 zmm16, [rsi]",
         "vmovdqu64 zmm17, [rsi + rdx - 64]",
         "vmovdqu64 zmm18, [r9 + rdx]",
-        "vpxord zmm20, zmm16, zmm24",
         "vmovdqu64 [rdi], zmm16",
+        "vpxord zmm16, zmm16, zmm24",
         // Those of zmm17 that zmm18 selects, xored with zmm24.
         "vpternlogd zmm18, zmm17, zmm24, 0x6a",
         "vmovdqu64 [rdi + rdx - 64], zmm17",
-        "vpmaddwd zmm20, zmm20, zmm25",
+        "vpdpwssd zmm20, zmm16, zmm25",
         "vpdpwssd zmm20, zmm18, zmm26",
-        "add r8d, {vector_bias}",
-        sum_of_lanes!("edx"),
+        sum_of_positive_lanes!(zmm20, "edx"),
         return_with!("ecx"),
         ".p2align 6",
         "3:",
-        "lea r11, [rip + {constants}]",
         "cmp rdx, 256",
         "ja 4f",
         // 129 to 256: two vectors, and of the last two the bytes after them.
-        "mov r10d, edx",
-        "and r10d, 1",
-        "vpbroadcastd zmm26, [r11 + 4*r10 + 8]",
-        "mov r8d, [r11 + 4*r10 + 16]",
+        load_constants!("edx", "lanes_of_4"),
         "vmovdqu64 zmm16, [rsi]",
         "vmovdqu64 zmm17, [rsi + 64]",
         "vmovdqu64 zmm18, [rsi + rdx - 128]",
         "vmovdqu64 zmm19, [rsi + rdx - 64]",
         "vmovdqu64 zmm22, [r9 + rdx - 128]",
         "vmovdqu64 zmm23, [r9 + rdx - 64]",
-        "vpxord zmm20, zmm16, zmm24",
-        "vpxord zmm21, zmm17, zmm24",
         "vmovdqu64 [rdi], zmm16",
         "vmovdqu64 [rdi + 64], zmm17",
+        "vpxord zmm16, zmm16, zmm24",
+        "vpxord zmm17, zmm17, zmm24",
         "vpternlogd zmm22, zmm18, zmm24, 0x6a",
         "vpternlogd zmm23, zmm19, zmm24, 0x6a",
         "vmovdqu64 [rdi + rdx - 128], zmm18",
         "vmovdqu64 [rdi + rdx - 64], zmm19",
-        "vpmaddwd zmm20, zmm20, zmm25",
-        "vpdpwssd zmm20, zmm21, zmm25",
+        "vpdpwssd zmm20, zmm16, zmm25",
+        "vpdpwssd zmm20, zmm17, zmm25",
         "vpdpwssd zmm20, zmm22, zmm26",
         "vpdpwssd zmm20, zmm23, zmm26",
-        "lea r8d, [2*r8 + 2*{vector_bias}]",
-        sum_of_lanes!("edx"),
+        sum_of_positive_lanes!(zmm20, "edx"),
         return_with!("ecx"),
         ".p2align 6",
         "8:",
@@ -174,6 +159,10 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "4:",
         "cmp rdx, {most}",
         "ja 8b",
+        "lea r9, [rip + {edges}]",
+        "lea r11, [rip + {constants}]",
+        "vpbroadcastd zmm24, [r11]",
+        "vpbroadcastd zmm25, [r11 + {factors}]",
         "mov r10d, edi",
         "and r10d, 63",
         "lea r8d, [rdx - 1]",
@@ -190,10 +179,10 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "mov eax, r10d",
         "and eax, 1",
         "and r9d, 1",
-        "vpbroadcastd zmm26, [r11 + 4*rax + 8]",
-        "vpbroadcastd zmm27, [r11 + 4*r9 + 8]",
-        "mov eax, [r11 + 4*rax + 16]",
-        "mov r9d, [r11 + 4*r9 + 16]",
+        "vpbroadcastd zmm26, [r11 + 4*rax + {factors}]",
+        "vpbroadcastd zmm27, [r11 + 4*r9 + {factors}]",
+        "mov eax, [r11 + 4*rax + {bias_of_64}]",
+        "mov r9d, [r11 + 4*r9 + {bias_of_64}]",
         // After the loads from the table; see `aligned`.
         "vmovdqu64 [rdi], zmm16",
         "vpternlogd zmm20, zmm16, zmm24, 0x6a",
@@ -231,7 +220,7 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         "vpaddd zmm20, zmm20, zmm21",
         "vpaddd zmm20, zmm20, zmm22",
         sum_of_lanes!("edx"),
-        swap_if_shifted!("edx"),
+        swap_if_shifted!("r10b", "edx"),
         return_with!("ecx"),
         this = sym copy_and_sum,
         constants = sym CONSTANTS,
@@ -239,6 +228,10 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         one_after_the_other = sym one_after_the_other,
         many = sym many,
         most = const MOST_BYTES,
-        vector_bias = const VECTOR_BIAS,
+        factors = const FACTORS,
+        lanes_of_2 = const LANES_OF_2,
+        lanes_of_4 = const LANES_OF_4,
+        bias_of_64 = const BIAS_OF_64,
+        bias_of_64_bytes = const BIAS_OF_64_BYTES,
     )
 }

@@ -24,7 +24,7 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_merged", needs: AVX512_DOT, function: avx512_merged::partial },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx2", needs: Features::AVX2, function: avx2_assembly::partial },
+    Kernel { name: "avx2", needs: AVX2_SUM, function: avx2_assembly::partial },
     #[cfg(target_arch = "x86_64")]
     Kernel { name: "adc", needs: Features::NONE, function: adc::partial },
     Kernel { name: "portable", needs: Features::NONE, function: portable::partial },
@@ -46,6 +46,9 @@ pub static COPY_AND_SUM_KERNELS: &[Kernel<CopyAndSumFn>] = &[
     Kernel { name: "adc", needs: Features::NONE, function: by_blocks::adc },
     Kernel { name: "portable", needs: Features::NONE, function: by_blocks::portable },
 ];
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+const AVX2_SUM: Features = Features::AVX2.union(Features::BMI2);
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 const AVX512_DOT: Features = Features::AVX512.union(Features::AVX512VNNI);

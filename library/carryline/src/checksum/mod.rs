@@ -76,6 +76,8 @@ pub(crate) mod portable;
 mod protocols;
 mod pseudo;
 mod scalar;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+mod signed_words;
 mod sum;
 mod update;
 
