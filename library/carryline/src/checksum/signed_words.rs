@@ -21,7 +21,7 @@ const FLIP: u32 = 0x8000_8000;
 const ONES: u32 = 0x0001_0001;
 
 /// What [`FLIP`] subtracts from a lane, by its two words.
-pub(super) const LANE_BIAS: u32 = 2 * 0x8000;
+const LANE_BIAS: u32 = 2 * 0x8000;
 
 /// What [`FLIP`] subtracts from the sum of 64 bytes.
 pub(super) const BIAS_OF_64_BYTES: u32 = 16 * LANE_BIAS;
