@@ -38,7 +38,8 @@ macro_rules! sum_of_two {
     };
 }
 
-/// The sum of the lanes of `ymm1` in `eax` and `ecx`, less the bias. Uses `ymm2`.
+/// The sum of the lanes of `ymm1`, words of 32 bits, in `eax` and `ecx`; less the bias, so only their sum modulo 2^32 counts. Uses
+/// `ymm2`.
 macro_rules! lanes {
     () => {
         "
@@ -83,7 +84,8 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "shrx r8d, [rdi + rsi - 4], eax",
         sum_of_two!(),
         lanes!(),
-        // The bias added, this is not negative, so it carries at most once.
+        // With the bias, the sum of the words is below 2^21. No carry is lost: after a first one, too little is left for a second,
+        // and if only the seed's addition carries, at most 2^32 - 2 is left.
         "lea eax, [rax + rcx + {bias_of_64}]",
         "add eax, r8d",
         "adc eax, edx",

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Vectors that end with data of an odd length hold its words shifted by one byte. Their factors are 256 instead of 1, which is as
-//! good as to swap the bytes of each word: 2^16 is 1 modulo 65535.
+//! good as to swap the bytes of each word: 2^16 is 1 modulo 65535. With its bias, a sum of 256 bytes, half of them shifted, is below
+//! 2^31, so that it is right in lanes of 32 bits.
 
 use core::mem::offset_of;
 

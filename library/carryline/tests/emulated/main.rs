@@ -33,11 +33,20 @@ fn lengths() -> impl Iterator<Item = usize> {
     (0..=530).chain((540..2200).step_by(61)).chain([1023, 1024, 1536, 2048, 4095, 4096])
 }
 
+/// The number of offsets for each length, and of what is combined with them.
+const OFFSETS: usize = 9;
+
+/// The offset of the other buffer for each of [`offsets`].
+const OTHERS: [usize; OFFSETS] = [17, 1, 40, 63, 0, 4000, 64, 200, 4070];
+
+/// The seed for each of [`offsets`].
+const SEEDS: [u32; OFFSETS] = [0, u32::MAX, 1, 0xffff, 0x1_0000, 0, 9, u32::MAX, 0x8000_0000];
+
 /// Offsets in a page: at and around lines, and such that the data ends with the page, near it, or crosses into the
 /// next one.
-fn offsets(len: usize) -> [usize; 8] {
+fn offsets(len: usize) -> [usize; OFFSETS] {
     let back = |from_end: usize| (4 * PAGE_BYTES - len - from_end) % PAGE_BYTES;
-    [0, 1, 31, 63, 64 + len * 7 % 64, back(0), back(1), back(len / 2)]
+    [0, 1, 31, 63, 64 + len * 7 % 64, back(0), back(1), back(len / 2), PAGE_BYTES - 1 - len / 2]
 }
 
 /// A buffer of several pages that begins with one.
@@ -96,7 +105,7 @@ fn copies_read_the_source_and_write_the_destination_alone() {
         let code = kernel.function;
         for start in [code.copy as usize, code.read_here as usize, code.overlapping as usize] {
             for len in lengths() {
-                for (offset, other) in offsets(len).into_iter().zip([17, 1, 40, 63, 0, 4000, 64, 200]) {
+                for (offset, other) in offsets(len).into_iter().zip(OTHERS) {
                     let (mut from, mut to) = (Pages::new(0), Pages::new(0xff));
                     let (src, dst) = (from.addresses(other..other + len), to.addresses(offset..offset + len));
                     let arguments = [dst.start as u64, src.start as u64, len as u64];
@@ -178,9 +187,7 @@ fn sums_are_exact() {
     for kernel in wide(kernels::CHECKSUM) {
         for mut pages in contents() {
             for len in lengths() {
-                for (offset, seed) in
-                    offsets(len).into_iter().zip([0, u32::MAX, 1, 0xffff, 0x1_0000, 0, 9, u32::MAX])
-                {
+                for (offset, seed) in offsets(len).into_iter().zip(SEEDS) {
                     let data = pages.addresses(offset..offset + len);
                     let arguments = [data.start as u64, len as u64, u64::from(seed) | 0xaaaa_aaaa << 32];
                     let sum = machine.call(kernel.function as usize, &arguments, &[data], &[]) as u32;
@@ -202,7 +209,7 @@ fn copies_with_sums_do_both() {
     for kernel in wide(kernels::COPY_AND_SUM) {
         for mut from in contents() {
             for len in lengths() {
-                for (offset, other) in offsets(len).into_iter().zip([17, 1, 40, 63, 0, 4000, 64, 200]) {
+                for (offset, other) in offsets(len).into_iter().zip(OTHERS) {
                     let mut to = Pages::new(0x55);
                     let (src, dst) = (from.addresses(other..other + len), to.addresses(offset..offset + len));
                     let arguments = [dst.start as u64, src.start as u64, len as u64, 0xffff_0001];
