@@ -298,4 +298,83 @@ mod tests {
             );
         }
     }
+
+    /// By how much longer a string instruction may take at a size at which a profile uses it: in no stored cell
+    /// more than an eighth. Where loops are the slower ones, they take up to 3.7 times as long.
+    const STRING_MOST: f64 = 1.13;
+
+    /// The decisions by which a profile uses string instructions, each with the one whose figures it rests on if
+    /// it has none of its own: a loop by narrow moves is no faster than one by wide moves.
+    const OF_STRINGS: [(&str, &str); 6] = [
+        ("rep_stosb_from_bytes", ""),
+        ("rep_stosb_narrow_from_bytes", "rep_stosb_from_bytes"),
+        ("rep_stosb_not_soon_from_bytes", ""),
+        (MOVSB, ""),
+        ("rep_movsb_narrow_from_bytes", MOVSB),
+        ("rep_movsb_not_soon_from_bytes", ""),
+    ];
+
+    /// What is wrong with the string instructions of a profile by the figures of its CPU: cells in which they
+    /// lose, and states of the buffers in which nothing was measured.
+    fn objections(settings: Settings, cpu: &Evidence) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name, of_wide) in OF_STRINGS {
+            let from = settings.bytes(decision(name));
+            if from == u64::MAX {
+                continue;
+            }
+            let cells = |name: &str| -> Vec<(&Times, f64)> {
+                let of_decision = cpu.measured.iter().filter(|times| times.decision == name);
+                of_decision
+                    .filter_map(|times| match times.relative_times {
+                        [Some(of_loop), Some(of_string), _] => Some((times, of_string / of_loop)),
+                        _ => None,
+                    })
+                    .collect()
+            };
+            let (own, of_wide) = (cells(name), cells(of_wide));
+            // Bytes that are not read soon are expected to be uncached; only copies have a distance. At one of 1 to 63
+            // bytes modulo 4096, no string instruction is used.
+            let states: &[Setting] = match () {
+                () if name.contains("not_soon") => &[Setting::Cold],
+                () if name.contains("movsb") => &[Setting::Hot, Setting::Aligned, Setting::Cold],
+                () => &[Setting::Hot, Setting::Cold],
+            };
+            for state in states {
+                let in_state = |cells: &[(&Times, f64)]| -> Vec<(u64, f64)> {
+                    let of_state = cells.iter().filter(|(times, _)| times.setting == *state);
+                    of_state.map(|(times, ratio)| (times.size_bytes, *ratio)).collect()
+                };
+                let cells = Some(in_state(&own)).filter(|cells| !cells.is_empty());
+                let cells = cells.unwrap_or_else(|| in_state(&of_wide));
+                if cells.is_empty() {
+                    found.push(format!("{}: {name}: not measured {state:?}", cpu.name));
+                }
+                let losses = cells.iter().filter(|(bytes, ratio)| *bytes >= from && *ratio > STRING_MOST);
+                found.extend(losses.map(|(bytes, ratio)| {
+                    format!("{}: {name}: {bytes} bytes {state:?} {ratio:.2}", cpu.name)
+                }));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn string_instructions_are_used_only_where_they_were_measured_and_lose_at_no_distance() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles");
+        let mut used = 0;
+        for cpu in read(&folder).expect("the evidence") {
+            let built_in = carryline::internals::tuning::built_in(&cpu.name).expect("it is built in");
+            let settings = Settings::from(built_in);
+            assert_eq!(objections(settings, &cpu), [""; 0]);
+            used += OF_STRINGS.iter().filter(|(name, _)| settings.bytes(decision(name)) < u64::MAX).count();
+        }
+        assert!(used > 3, "{used} decisions");
+        // Below the size from which the profile of Zen 5 uses it, buffers at the same offset are slow.
+        let zen5 = read(&folder).expect("the evidence").into_iter().find(|cpu| cpu.name == "amd-zen5");
+        let built_in = carryline::internals::tuning::built_in("amd-zen5").expect("it is built in");
+        let sooner = Settings::from(built_in).with(Decision::RepMovsb, 25 * KIB);
+        let found = objections(sooner, &zen5.expect("its evidence"));
+        assert!(found.iter().any(|line| line.contains("Aligned 1.45")), "{found:?}");
+    }
 }

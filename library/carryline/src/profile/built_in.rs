@@ -84,6 +84,7 @@ pub fn of_model(model: Option<Model>) -> (&'static str, &'static Profile<'static
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dispatch::Function;
 
     fn model(vendor: [u8; 12], family: u32, model: u32) -> Model {
         Model { vendor, family, model }
@@ -101,11 +102,13 @@ mod tests {
         assert_eq!(name(model(INTEL, 6, 0x8f)), "intel-sapphire-rapids");
         assert_eq!(name(model(INTEL, 6, 0xcf)), "intel-emerald-rapids");
         assert_eq!(name(model(INTEL, 6, 0xad)), "intel-granite-rapids");
-        let others = [(*b"HygonGenuine", 26, 2), (AMD, 26, 0x44), (AMD, 23, 1), ([0; 12], 0, 0)];
+        let others =
+            [(*b"HygonGenuine", 26, 2), (AMD, 26, 8), (AMD, 26, 0x44), (AMD, 23, 1), ([0; 12], 0, 0)];
         for unknown in others.map(|(vendor, family, number)| model(vendor, family, number)) {
             assert_eq!(name(unknown), "unmeasured", "{unknown}");
         }
         assert_eq!(name(model(AMD, 25, 0x61)), "unmeasured-amd-zen4");
+        assert_eq!(name(model(AMD, 25, 8)), "unmeasured-amd-zen4");
         // The last two: Nova Lake and Diamond Rapids, whose numbers start anew.
         let intel = [
             (6, 0x55, "-older"),
@@ -121,6 +124,15 @@ mod tests {
                 ["unmeasured-intel", profile].concat(),
                 "{number}"
             );
+        }
+    }
+
+    /// A function whose kernel a profile does not name gets the first that the CPU can run.
+    #[test]
+    fn older_cpus_of_intel_get_no_wide_registers() {
+        let older = named("unmeasured-intel-older").expect("a built-in profile");
+        for function in Function::ALL {
+            assert_eq!(older.kernel(function), Some("avx2"), "{}", function.name());
         }
     }
 
