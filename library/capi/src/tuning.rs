@@ -100,8 +100,10 @@ fn errno() -> c_int {
 
 /// The bytes of a file, as many as fit into the buffer; fails with errno.
 fn read<'a>(path: &CStr, buffer: &'a mut [u8]) -> Result<&'a [u8], c_int> {
+    // A pipe without a writer must not block the program; it is empty.
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK;
     // SAFETY: the path ends with NUL.
-    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    let file = unsafe { libc::open(path.as_ptr(), flags) };
     if file < 0 {
         return Err(errno());
     }

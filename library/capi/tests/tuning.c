@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BYTES = 300000 };
@@ -110,6 +111,9 @@ int main(void) {
 
     pointers_follow(path);
 
+    unlink(path);
+    expect(mkfifo(path, 0600) == 0, "a pipe", "");
+    expect(!carryline_tuning_load(path, message, sizeof message), "a pipe is no profile, and is not waited for", "");
     unlink(path);
     puts(broken ? "broken" : "kept");
     return broken;

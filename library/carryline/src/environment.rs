@@ -10,18 +10,19 @@
 //!
 //! The variables are read once, at the first call. Unknown names, kernels that this CPU cannot run, and
 //! rejected profiles are ignored, with one message on standard error. A program that wants to reject such
-//! settings calls [`check`] first.
+//! settings calls [`check`] first. In a program with more rights than its user, such as a set-user-ID one, the
+//! variables are ignored, because the user could name any file.
 //!
 //! The feature is off by default: the variables then have no effect.
 
 use crate::cpu::{self, Features};
 use crate::dispatch::{Function, kernels};
 use crate::profile::Profile;
-use crate::tuning::{TuningError, checked, read_file};
+use crate::tuning::{NOT_A_FILE, TuningError, checked, read_file};
 use crate::word::Word;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -44,9 +45,50 @@ pub fn check() -> Result<(), EnvironmentError> {
     with_tuning(|profile| profile.map(|_| ()))
 }
 
+/// The value of a variable; none in a program with more rights than its user.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    if has_more_rights_than_its_user() { None } else { std::env::var_os(name) }
+}
+
+/// Whether the kernel started the program with more rights than those of the user who started it.
+fn has_more_rights_than_its_user() -> bool {
+    #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+    {
+        const AT_SECURE: core::ffi::c_ulong = 23;
+        unsafe extern "C" {
+            safe fn getauxval(entry: core::ffi::c_ulong) -> core::ffi::c_ulong;
+        }
+        getauxval(AT_SECURE) != 0
+    }
+    #[cfg(any(
+        target_os = "macos",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "dragonfly"
+    ))]
+    {
+        unsafe extern "C" {
+            safe fn issetugid() -> core::ffi::c_int;
+        }
+        issetugid() != 0
+    }
+    #[cfg(not(any(
+        all(any(target_os = "linux", target_os = "android"), not(miri)),
+        target_os = "macos",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "dragonfly"
+    )))]
+    {
+        false
+    }
+}
+
 /// Calls `then` with the value of `CARRYLINE_FORCE`; `None` if it is unset or empty.
 pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentError>) -> T) -> T {
-    let Some(value) = std::env::var_os("CARRYLINE_FORCE") else { return then(Ok(None)) };
+    let Some(value) = variable("CARRYLINE_FORCE") else { return then(Ok(None)) };
     match value.to_str().map(str::trim) {
         None => then(Err(EnvironmentError(Fault::Unknown { word: word(&value), usable: cpu::features() }))),
         Some("") => then(Ok(None)),
@@ -56,7 +98,7 @@ pub(crate) fn with_force<T>(then: impl FnOnce(Result<Option<&str>, EnvironmentEr
 
 /// Calls `then` with the profile that `CARRYLINE_TUNING` names; `None` if it is unset or empty.
 pub(crate) fn with_tuning<T>(then: impl FnOnce(Result<Option<&Profile<'_>>, EnvironmentError>) -> T) -> T {
-    let value = std::env::var_os("CARRYLINE_TUNING").unwrap_or_default();
+    let value = variable("CARRYLINE_TUNING").unwrap_or_default();
     if value.is_empty() {
         return then(Ok(None));
     }
@@ -67,6 +109,7 @@ pub(crate) fn with_tuning<T>(then: impl FnOnce(Result<Option<&Profile<'_>>, Envi
     }
     match read_file(Path::new(&value)) {
         Ok(bytes) => then(checked::read(&bytes).as_ref().map(Some).map_err(|rejection| rejected(*rejection))),
+        Err(unreadable) if unreadable.kind() == NOT_A_FILE => then(Err(error(Reason::NotAFile))),
         Err(unreadable) => then(Err(error(Reason::Unreadable(unreadable.kind())))),
     }
 }
@@ -100,6 +143,7 @@ enum Fault {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reason {
     Unreadable(io::ErrorKind),
+    NotAFile,
     Rejected(TuningError),
 }
 
@@ -109,6 +153,9 @@ impl fmt::Display for EnvironmentError {
             Fault::Mask(error) => return error.fmt(f),
             Fault::Tuning { value, reason: Reason::Unreadable(kind) } => {
                 return write!(f, "CARRYLINE_TUNING={value}: {kind}");
+            }
+            Fault::Tuning { value, reason: Reason::NotAFile } => {
+                return write!(f, "CARRYLINE_TUNING={value}: not a regular file");
             }
             Fault::Tuning { value, reason: Reason::Rejected(error) } => {
                 return write!(f, "CARRYLINE_TUNING={value}: {error}");

@@ -117,8 +117,8 @@ impl Features {
         Features::NAMED.iter().filter(move |(_, feature)| self.contains(*feature)).map(|(name, _)| *name)
     }
 
-    /// This set without `masked` and the features that depend on it: without SSSE3 no SSE4.2, without that no
-    /// AVX2, no AVX-512 without AVX2, no AVX-512 extension without AVX512F.
+    /// This set without `masked` and the features that depend on it: without SSE2 no SSSE3, without that no SSE4.2
+    /// and no AVX2, no AVX-512 without AVX2, no AVX-512 extension without AVX512F.
     ///
     /// ```
     /// use carryline::internals::cpu::Features;
@@ -126,9 +126,13 @@ impl Features {
     /// assert_eq!(strong.masked(Features::AVX512F), Features::AVX2.union(Features::ERMS));
     /// assert_eq!(strong.masked(Features::AVX2), Features::ERMS);
     /// assert_eq!(strong.masked(Features::SSSE3), Features::ERMS);
+    /// assert_eq!(strong.masked(Features::SSE2), Features::ERMS);
     /// ```
     #[must_use]
     pub const fn masked(self, mut masked: Features) -> Features {
+        if masked.contains(Features::SSE2) {
+            masked = masked.union(Features::SSSE3);
+        }
         if masked.contains(Features::SSSE3) {
             masked = masked.union(Features::SSE42);
         }
@@ -246,10 +250,12 @@ pub fn parse_mask(list: &str) -> Result<Features, UnknownFeature> {
 /// [`UnknownFeature`] if a word in it is not a feature name.
 pub fn mask_from_environment() -> Result<Features, UnknownFeature> {
     #[cfg(feature = "environment")]
-    match std::env::var("CARRYLINE_MASK") {
-        Ok(list) => parse_mask(&list),
-        Err(std::env::VarError::NotPresent) => Ok(Features::NONE),
-        Err(std::env::VarError::NotUnicode(list)) => Err(UnknownFeature(Word::new(&list.to_string_lossy()))),
+    match crate::environment::variable("CARRYLINE_MASK") {
+        None => Ok(Features::NONE),
+        Some(list) => match list.to_str() {
+            Some(list) => parse_mask(list),
+            None => Err(UnknownFeature(Word::new(&list.to_string_lossy()))),
+        },
     }
     #[cfg(not(feature = "environment"))]
     Ok(Features::NONE)

@@ -128,10 +128,18 @@ impl core::fmt::Display for LoadError {
 #[cfg(feature = "std")]
 impl core::error::Error for LoadError {}
 
-/// The bytes of a file, up to one more than a profile may have.
+/// The kind of the error that a path is not that of a regular file.
+#[cfg(feature = "std")]
+pub(crate) const NOT_A_FILE: std::io::ErrorKind = std::io::ErrorKind::InvalidInput;
+
+/// The bytes of a file, up to one more than a profile may have. To open anything but a regular file could wait for
+/// ever, as for the writer of a pipe.
 #[cfg(feature = "std")]
 pub(crate) fn read_file(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(NOT_A_FILE, "not a regular file"));
+    }
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(checked::MOST_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -148,3 +148,17 @@ fn never_is_the_value_never() {
     apply(&unmeasured().to_string()).expect("a valid profile");
     assert_eq!(active_value(Decision::RepMovsb), NEVER);
 }
+
+#[test]
+fn a_pipe_without_a_writer_is_not_waited_for() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let _alone = alone();
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipe");
+    let _ = std::fs::remove_file(&path);
+    let name = std::ffi::CString::new(path.as_os_str().as_bytes()).expect("no NUL");
+    // SAFETY: the path ends with NUL.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let error = carryline::tuning::load(&path).expect_err("it is no file");
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(error.to_string(), "not a regular file");
+}

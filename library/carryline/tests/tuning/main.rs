@@ -4,6 +4,8 @@
 
 mod active;
 mod every_profile;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", feature = "environment"))]
+mod rights;
 mod toml;
 
 // Shared with the crate's own tests.
