@@ -40,25 +40,28 @@ pub(crate) unsafe fn whole<'a>(data: *const c_void, len: usize) -> core::iter::O
 /// false.
 ///
 /// # Safety
-/// `checksum` must be valid for writes.
+/// `to` must be valid for writes, and `checksum` comes from data that is borrowed no longer, because `to` may be a part
+/// of it.
 #[inline(always)]
-pub(crate) unsafe fn compute<'a, I: Iterator<Item = Piece<'a>> + Clone>(
+pub(crate) unsafe fn put(checksum: Option<Checksum>, to: *mut carryline_csum) -> bool {
+    // SAFETY: `to` is writable by contract.
+    checksum.map(|checksum| unsafe { to.write(checksum.into()) }).is_some()
+}
+
+/// The checksum of a packet in pieces; `None` if its length does not fit into its pseudo-header. Writes nothing: the
+/// place for the checksum may be in the packet, and a function's arguments are borrowed until it returns.
+#[inline(always)]
+pub(crate) fn compute<'a, I: Iterator<Item = Piece<'a>> + Clone>(
     protocol: impl FnOnce(Addresses, I) -> Checksum,
     addresses: Addresses,
     pieces: I,
-    checksum: *mut carryline_csum,
-) -> bool {
+) -> Option<Checksum> {
     let len = pieces.clone().fold(0_usize, |len, piece| len.saturating_add(piece.as_ref().len()));
     let fits = match addresses {
         Addresses::V4 { .. } => u16::try_from(len).is_ok(),
         Addresses::V6 { .. } => u32::try_from(len).is_ok(),
     };
-    if fits {
-        let computed = protocol(addresses, pieces);
-        // SAFETY: `checksum` is writable by contract; the pieces, which may contain it, are no longer used.
-        unsafe { checksum.write(computed.into()) };
-    }
-    fits
+    fits.then(|| protocol(addresses, pieces))
 }
 
 /// ICMPv6 with the signature of the other protocols, although it has only IPv6 addresses.
@@ -82,16 +85,13 @@ pub unsafe extern "C" fn carryline_checksum_ipv4_header(
     len: usize,
     checksum: *mut carryline_csum,
 ) -> bool {
-    // SAFETY: `header` is readable for `len` bytes by contract.
-    let header = unsafe { bytes(header, len) };
-    let header_len = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
-    let is_valid = header_len >= 20 && header_len <= len;
-    if is_valid {
-        let computed = checksum::ipv4_header(header);
-        // SAFETY: `checksum` is writable by contract; the header, which may contain it, is no longer used.
-        unsafe { checksum.write(computed.into()) };
-    }
-    is_valid
+    let of_header = |header: &[u8]| {
+        let header_len = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
+        (header_len >= 20 && header_len <= len).then(|| checksum::ipv4_header(header))
+    };
+    // SAFETY: `header` is readable for `len` bytes and `checksum` writable by contract; the header, which may contain it, is
+    // no longer borrowed.
+    unsafe { put(of_header(bytes(header, len)), checksum) }
 }
 
 /// True if a received IPv4 header is intact: [`checksum::verify_ipv4_header`].
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn carryline_checksum_icmpv6(
 ) -> bool {
     // SAFETY: by contract, the addresses and `len` bytes at `message` are readable, and `checksum` is
     // writable.
-    unsafe { compute(icmpv6, v6(src, dst), whole(message, len), checksum) }
+    unsafe { put(compute(icmpv6, v6(src, dst), whole(message, len)), checksum) }
 }
 
 /// The checksum of an ICMPv6 message, in pieces: [`checksum::icmpv6`].
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn carryline_checksum_icmpv6_iov(
     checksum: *mut carryline_csum,
 ) -> bool {
     // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
-    unsafe { compute(icmpv6, v6(src, dst), pieces(iov, count), checksum) }
+    unsafe { put(compute(icmpv6, v6(src, dst), pieces(iov, count)), checksum) }
 }
 
 /// True if a received ICMPv6 message is intact: [`checksum::verify_icmpv6`].

@@ -2,7 +2,7 @@
 //! functions.
 
 use crate::memory::{iovec, pieces};
-use crate::protocols::{compute, v4, v6, whole};
+use crate::protocols::{compute, put, v4, v6, whole};
 use crate::sum::carryline_csum;
 use carryline::checksum::{self, UdpVerdict};
 use core::ffi::c_void;
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v4(
 ) -> bool {
     // SAFETY: by contract, the addresses and `len` bytes at `segment` are readable, and `checksum` is
     // writable.
-    unsafe { compute(checksum::tcp, v4(src, dst), whole(segment, len), checksum) }
+    unsafe { put(compute(checksum::tcp, v4(src, dst), whole(segment, len)), checksum) }
 }
 
 /// The checksum of a TCP segment over IPv4, in pieces: [`checksum::tcp`].
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v4_iov(
     checksum: *mut carryline_csum,
 ) -> bool {
     // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
-    unsafe { compute(checksum::tcp, v4(src, dst), pieces(iov, count), checksum) }
+    unsafe { put(compute(checksum::tcp, v4(src, dst), pieces(iov, count)), checksum) }
 }
 
 /// True if a received TCP segment over IPv4 is intact: [`checksum::verify_tcp`].
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v6(
 ) -> bool {
     // SAFETY: by contract, the addresses and `len` bytes at `segment` are readable, and `checksum` is
     // writable.
-    unsafe { compute(checksum::tcp, v6(src, dst), whole(segment, len), checksum) }
+    unsafe { put(compute(checksum::tcp, v6(src, dst), whole(segment, len)), checksum) }
 }
 
 /// The checksum of a TCP segment over IPv6, in pieces: [`checksum::tcp`].
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn carryline_checksum_tcp_v6_iov(
     checksum: *mut carryline_csum,
 ) -> bool {
     // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
-    unsafe { compute(checksum::tcp, v6(src, dst), pieces(iov, count), checksum) }
+    unsafe { put(compute(checksum::tcp, v6(src, dst), pieces(iov, count)), checksum) }
 }
 
 /// True if a received TCP segment over IPv6 is intact: [`checksum::verify_tcp`].
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v4(
 ) -> bool {
     // SAFETY: by contract, the addresses and `len` bytes at `datagram` are readable, and `checksum` is
     // writable.
-    unsafe { compute(checksum::udp, v4(src, dst), whole(datagram, len), checksum) }
+    unsafe { put(compute(checksum::udp, v4(src, dst), whole(datagram, len)), checksum) }
 }
 
 /// The checksum of a UDP datagram over IPv4, in pieces: [`checksum::udp`].
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v4_iov(
     checksum: *mut carryline_csum,
 ) -> bool {
     // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
-    unsafe { compute(checksum::udp, v4(src, dst), pieces(iov, count), checksum) }
+    unsafe { put(compute(checksum::udp, v4(src, dst), pieces(iov, count)), checksum) }
 }
 
 /// Verifies a received UDP datagram over IPv4: [`checksum::verify_udp`].
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v6(
 ) -> bool {
     // SAFETY: by contract, the addresses and `len` bytes at `datagram` are readable, and `checksum` is
     // writable.
-    unsafe { compute(checksum::udp, v6(src, dst), whole(datagram, len), checksum) }
+    unsafe { put(compute(checksum::udp, v6(src, dst), whole(datagram, len)), checksum) }
 }
 
 /// The checksum of a UDP datagram over IPv6, in pieces: [`checksum::udp`].
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn carryline_checksum_udp_v6_iov(
     checksum: *mut carryline_csum,
 ) -> bool {
     // SAFETY: by contract, the addresses and the `count` pieces are readable, and `checksum` is writable.
-    unsafe { compute(checksum::udp, v6(src, dst), pieces(iov, count), checksum) }
+    unsafe { put(compute(checksum::udp, v6(src, dst), pieces(iov, count)), checksum) }
 }
 
 /// Verifies a received UDP datagram over IPv6: [`checksum::verify_udp`].

@@ -1,4 +1,4 @@
-//! Zeroing, copying and Internet checksumming of memory, fast at every length and safe at every address.
+//! Fast zeroing, copying and Internet checksumming of memory, safe at every address and length.
 //!
 //! ```
 //! use carryline::{checksum, copy, zero};
@@ -47,6 +47,12 @@
 //! - Hidden items (the module `internals`) are exempt: they may change with any version.
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// The kernels in assembly take lengths and addresses as whole registers, whose upper halves x32 leaves undefined.
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "32"))]
+compile_error!(
+    "x32 (x86-64 with pointers of 32 bits) is not supported: compile for x86_64-unknown-linux-gnu"
+);
 
 mod blocks;
 pub mod checksum;

@@ -1,4 +1,4 @@
-//! The exits of kernels: every non-temporal store must be fenced, and the upper halves of the vector
+//! The exits of kernels, and how others see them: every non-temporal store must be fenced, and the upper halves of the vector
 //! registers clean.
 //!
 //! The machine code of each kernel's entry points is followed along every path, through jumps and calls,
@@ -28,6 +28,7 @@ struct State {
 struct Followed {
     exits: BTreeSet<State>,
     mnemonics: BTreeSet<Mnemonic>,
+    addresses: BTreeSet<usize>,
 }
 
 fn decode(address: usize) -> Instruction {
@@ -138,6 +139,7 @@ fn follow(
         }
         let instruction = decode(address);
         all.mnemonics.insert(instruction.mnemonic());
+        all.addresses.insert(address);
         let state = after(before, &instruction, &mut info);
         let (next, target) = (instruction.next_ip() as usize, instruction.near_branch_target() as usize);
         match instruction.flow_control() {
@@ -230,6 +232,34 @@ fn no_exit_leaves_upper_halves_dirty() {
         let wide = name.contains("avx");
         assert_eq!(followed.mnemonics.contains(&Mnemonic::Vzeroupper), wide, "{name}");
     }
+}
+
+/// Debuggers, profilers and crash reports find the caller of every instruction: it lies in a function whose frame is
+/// described in the program.
+#[cfg(target_env = "gnu")]
+#[test]
+fn frames_are_described_at_every_instruction() {
+    use std::ffi::c_void;
+    unsafe extern "C" {
+        /// Of the unwinder that Rust's standard library links.
+        fn _Unwind_Find_FDE(address: *const c_void, bases: *mut [*const c_void; 3]) -> *const c_void;
+    }
+    let is_described = |address: usize| {
+        let mut bases = [std::ptr::null(); 3];
+        // SAFETY: takes any address, and writes to `bases`, which has its layout.
+        unsafe { !_Unwind_Find_FDE(std::ptr::with_exposed_provenance(address), &raw mut bases).is_null() }
+    };
+    let sums =
+        kernels::CHECKSUM.iter().map(|kernel| (format!("sum {}", kernel.name), kernel.function as usize));
+    let both = kernels::COPY_AND_SUM.iter();
+    let both = both.map(|kernel| (format!("copy and sum {}", kernel.name), kernel.function as usize));
+    let moves = entries().into_iter().map(|(name, start, ..)| (name, start));
+    for (name, start) in moves.chain(sums).chain(both) {
+        for address in followed(start).addresses {
+            assert!(is_described(address), "{name}: {:?}", decode(address));
+        }
+    }
+    assert!(!is_described(0x1000), "nothing is there");
 }
 
 /// The check itself detects wrong code.

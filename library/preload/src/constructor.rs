@@ -46,7 +46,7 @@ extern "C" fn construct() {
     match page {
         Some(page) => {
             page.count_process();
-            RECORD.store(core::ptr::from_ref(page).cast_mut(), Ordering::Relaxed);
+            RECORD.store(core::ptr::from_ref(page).cast_mut(), Ordering::Release);
         }
         None => FAST.set(&routines),
     }

@@ -75,7 +75,7 @@ pub(crate) fn zero_through(routine: ZeroFn) -> Zero {
 /// # Safety
 /// As the routines passed to [`copy_through`], which must have been called.
 unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: each pointer holds only routines of its type, and is set before this function can be obtained.
+    // SAFETY: each pointer holds only routines of its type, and is set before this function can be obtained from a table.
     // The routines' own requirements hold by contract; the first gets only buffers that are apart.
     unsafe {
         if !are_apart(dst, src, len) {
@@ -89,7 +89,7 @@ unsafe extern "C" fn pointed_copy(dst: *mut u8, src: *const u8, len: usize) -> *
 /// # Safety
 /// As the routine passed to [`zero_through`], which must have been called.
 unsafe extern "C" fn pointed_zero(dst: *mut u8, len: usize) -> *mut u8 {
-    // SAFETY: the pointer holds only routines of this type, and is set before this function can be obtained.
+    // SAFETY: the pointer holds only routines of this type, and is set before this function can be obtained from a table.
     // The routine's own requirements hold by contract.
     unsafe { transmute::<*mut (), ZeroFn>(ZERO.load(Ordering::Relaxed))(dst, len) };
     dst

@@ -63,6 +63,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     naked_asm!(
         // Otherwise a shared library that contains this one would export it.
         ".hidden {this}",
+        ".cfi_startproc",
         ".p2align 6",
         "lea rax, [rsi - 4]",
         "cmp rax, 60",
@@ -223,6 +224,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "adc eax, 0",
         "4:",
         "ret",
+        ".cfi_endproc",
         this = sym partial,
         lanes = sym LANES,
         selected = sym SELECTED,

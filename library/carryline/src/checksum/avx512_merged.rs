@@ -146,6 +146,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
     naked_asm!(
         // Otherwise a shared library that contains this one would export it.
         ".hidden {this}",
+        ".cfi_startproc",
         ".p2align 6",
         "cmp rsi, 64",
         "ja 2f",
@@ -389,6 +390,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         sum_of_lanes!("ecx"),
         swap_if_shifted!("r10b", "ecx"),
         return_with!("edx"),
+        ".cfi_endproc",
         this = sym partial,
         constants = sym CONSTANTS,
         factors = const FACTORS,

@@ -51,6 +51,7 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
     naked_asm!(
         // Otherwise a shared library that contains this one would export it.
         ".hidden {this}",
+        ".cfi_startproc",
         ".p2align 6",
         "cmp rdx, 64",
         "jae 2f",
@@ -222,6 +223,7 @@ pub(super) unsafe extern "C" fn copy_and_sum(dst: *mut u8, src: *const u8, len: 
         sum_of_lanes!("edx"),
         swap_if_shifted!("r10b", "edx"),
         return_with!("ecx"),
+        ".cfi_endproc",
         this = sym copy_and_sum,
         constants = sym CONSTANTS,
         edges = sym EDGES,

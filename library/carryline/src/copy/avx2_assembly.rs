@@ -32,6 +32,7 @@ macro_rules! entry {
             naked_asm!(
                 // Otherwise a shared library that contains this one would export it.
                 ".hidden {this}",
+                ".cfi_startproc",
                 ".p2align 6",
                 "cmp rdx, 64",
                 "ja 4f",
@@ -128,6 +129,7 @@ macro_rules! entry {
                 "mov [r8], cl",
                 "3:",
                 "ret",
+                ".cfi_endproc",
                 this = sym $entry,
                 above_256 = sym $above_256,
             )

@@ -48,6 +48,7 @@ macro_rules! entry {
             naked_asm!(
                 // Otherwise a shared library that contains this one would export it.
                 ".hidden {this}",
+                ".cfi_startproc",
                 ".p2align 6",
                 "cmp rdx, 128",
                 "ja 3f",
@@ -171,6 +172,7 @@ macro_rules! entry {
                 "vmovdqu8 zmm16 {{k1}} {{z}}, [rsi]",
                 "vmovdqu8 [rdi] {{k1}}, zmm16",
                 "ret",
+                ".cfi_endproc",
                 this = sym $entry,
                 unmasked = sym unmasked_returning,
                 above_512 = sym $above_512,

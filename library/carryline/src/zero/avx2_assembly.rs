@@ -56,6 +56,7 @@ macro_rules! entry {
             naked_asm!(
                 // Otherwise a shared library that contains this one would export it.
                 ".hidden {this}",
+                ".cfi_startproc",
                 ".p2align 6",
                 "cmp rsi, 64",
                 "ja 4f",
@@ -167,6 +168,7 @@ macro_rules! entry {
                 "9:",
                 "vmovdqu [rdi + 128], ymm0",
                 "jmp 7b",
+                ".cfi_endproc",
                 this = sym $entry,
                 above_512 = sym above_512,
             )

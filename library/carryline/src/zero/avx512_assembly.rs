@@ -97,6 +97,7 @@ macro_rules! entry {
             naked_asm!(
                 // Otherwise a shared library that contains this one would export it.
                 ".hidden {this}",
+                ".cfi_startproc",
                 ".p2align 6",
                 // Up to 63 is exactly one line.
                 "cmp rsi, 512",
@@ -190,6 +191,7 @@ macro_rules! entry {
                 "cmp rsi, {loops_below}",
                 "jae {large}",
                 line_by_line!(),
+                ".cfi_endproc",
                 this = sym $entry,
                 unmasked = sym unmasked_returning,
                 loops_below = const LOOPS_BELOW_BYTES,
@@ -218,10 +220,12 @@ entry! {
 pub(super) unsafe extern "C" fn lines(dst: *mut u8, len: usize) {
     naked_asm!(
         ".hidden {this}",
+        ".cfi_startproc",
         ".p2align 6",
         "vpxor xmm0, xmm0, xmm0",
         "mov rax, rdi",
         line_by_line!(),
+        ".cfi_endproc",
         this = sym lines,
     )
 }
