@@ -119,22 +119,23 @@ fn differences(stored: &Stored) -> Vec<String> {
     found.iter().map(|(difference, runs)| format!("{}: {difference}", of_runs(runs))).collect()
 }
 
-/// The limits over all runs: the maximum that any run reached.
+/// The limits over all runs, in bytes per core cycle: the maximum that any run reached, by its own clock.
 fn limits(stored: &Stored) -> Vec<Limit> {
     let mut best: BTreeMap<Level, [f64; 3]> = BTreeMap::new();
-    for limit in stored.runs.iter().flat_map(|run| &run.limits) {
-        let here = best.entry(limit.level).or_default();
-        for (most, seen) in here.iter_mut().zip([limit.load, limit.store, limit.nt_store]) {
-            *most = most.max(seen);
+    for run in &stored.runs {
+        let Some(ticks) = run.ticks_per_cycle else { continue };
+        for limit in &run.limits {
+            let here = best.entry(limit.level).or_default();
+            for (most, seen) in here.iter_mut().zip([limit.load, limit.store, limit.nt_store]) {
+                *most = most.max(seen * ticks);
+            }
         }
     }
-    let Some(ticks) = ticks_per_cycle(stored) else { return Vec::new() };
-    best.into_iter()
-        .map(|(level, rates)| {
-            let [load, store, nt_store] = rates.map(|bytes_per_tick| rounded(bytes_per_tick * ticks));
-            Limit { level, load, store, nt_store }
-        })
-        .collect()
+    let of = |(level, rates): (Level, [f64; 3])| {
+        let [load, store, nt_store] = rates.map(rounded);
+        Limit { level, load, store, nt_store }
+    };
+    best.into_iter().map(of).collect()
 }
 
 fn ticks_per_cycle(stored: &Stored) -> Option<f64> {
