@@ -6,10 +6,11 @@
 use crate::goal::Part;
 use crate::judge::GoalVerdict;
 use crate::markdown;
+use crate::outcome::{Outcome, summary};
 use crate::overview;
 use crate::results::{GoalResult, OpponentKind, Order, Results};
 use crate::standing;
-use crate::table::{factor, summary, ticks, verdict};
+use crate::table::{factor, ticks};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -35,14 +36,17 @@ same rounds, in random order, in several processes with different memory layouts
   round by round; one to a routine of another family (memcpy against copy-and-sum) is formed from the medians of the
   processes, which measured both.
 - Intervals are 95 %, from replicates. A goal is **reached** or **missed** only if the interval and the noise floor of the
-  situation leave no doubt; otherwise it is **at the bar**. A goal of the form \"no slower\" is also reached by a ratio
-  within 2 % of the bar whose interval leaves doubt. Missed by 20 % means that our time is 20 % longer than the goal
+  situation leave no doubt. A goal of the form \"no slower\" is also reached by a ratio within 2 % of the bar whose interval
+  does not reach below 0.9 of it; one that allows us to be slower, such as 0.95, also if the whole interval is at the bar or
+  above, and only the noise floor leaves doubt. What remains is **at the bar** if the ratio is within 5 % of it and the
+  interval within 10 %, and otherwise **not decided**. Missed by 20 % means that our time is 20 % longer than the goal
   allows; if even a routine at the measured limit would miss the goal, the table says what the limit allows.
 - **The best peer** is the fastest routine in that cell that users have without us: the C library, the kernel's forms,
   other projects' libraries. Techniques of our own collection are shown in the tables but are not peers.
 - Shares of a limit are relative to the most that anything in the same run loaded or stored at that cache level. Sizes at
   which the buffers lie partly in one level and partly in the next are left out.
-- The geometric mean's interval treats the sets as independent.
+- A geometric mean is formed in each process, which measures all sets with one memory layout; its interval is that over the
+  processes. In results of 2026-11-27 and before, the interval treats the sets as independent, and may be too narrow.
 - **Held fixed**: the dependence of calls (never mixed in a table), the cache state, the offsets, base pages. Sizes in
   ranges and distributions are drawn for every round and shuffled for every batch, except those with a `period`.
 - **Offsets**: `random` draws each buffer's from the whole page; `alias` places the destination 1 to 63 bytes above or
@@ -71,7 +75,7 @@ pub fn document(all: &[Results]) -> String {
 fn part(out: &mut String, results: &Results) {
     let _ = writeln!(out, "## {}\n\n{}\n", standing::heading(results), standing::list(results));
     machine(out, results);
-    let _ = writeln!(out, "{}.\n", summary(results.goals.iter().map(|goal| &goal.outcome)));
+    let _ = writeln!(out, "{}.\n", summary(results.goals.iter().map(Outcome::from)));
     for (part, title) in [(Part::Checksum, "Checksum"), (Part::Memory, "Zero and copy")] {
         let of_part: Vec<&GoalResult> = results.goals.iter().filter(|goal| goal.part == part).collect();
         if !of_part.is_empty() {
@@ -141,7 +145,7 @@ fn interval(ratio: &crate::results::Interval) -> String {
 
 /// The outcome of a goal, in words.
 fn outcome(goal: &GoalResult) -> String {
-    let mut words = verdict(&goal.outcome);
+    let mut words = Outcome::from(goal).words();
     if let Some(day) = &goal.measured {
         let _ = write!(words, " ({day})");
     }
@@ -219,9 +223,13 @@ fn losses(out: &mut String, results: &Results) {
     let mut lines: Vec<String> = Vec::new();
     for goal in &results.goals {
         let is_slower = goal.kind != OpponentKind::Machine && goal.count.slower > 0;
-        if !is_slower && !matches!(goal.outcome, GoalVerdict::Missed { .. }) {
+        let may_be_missed = Outcome::from(goal).may_be_missed();
+        if !is_slower && !may_be_missed && !matches!(goal.outcome, GoalVerdict::Missed { .. }) {
             continue;
         }
+        let ratio = goal.ratio.as_ref().filter(|_| may_be_missed);
+        let ratio = ratio.map(|ratio| format!(", {} of {} wanted", interval(ratio), factor(goal.want)));
+        let ratio = ratio.unwrap_or_default();
         let slower: Vec<_> =
             goal.cells.iter().filter(|cell| is_slower && cell.order == Order::Slower).collect();
         let told: String = slower
@@ -235,7 +243,7 @@ fn losses(out: &mut String, results: &Results) {
             more if more > 0 && is_slower => format!("; longer at {more} more"),
             _ => String::new(),
         };
-        lines.push(format!("- `{}` ({}): {}{told}{more}.", goal.id, place(goal), outcome(goal)));
+        lines.push(format!("- `{}` ({}): {}{ratio}{told}{more}.", goal.id, place(goal), outcome(goal)));
     }
     if lines.is_empty() {
         lines.push("None among the measured cells.".to_owned());

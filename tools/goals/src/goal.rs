@@ -1,6 +1,7 @@
 //! Definition of a goal: cells, opponent, and required ratio.
 
 use carryline_conditions::{Cache, CacheMethod, Condition, Dependence, Offsets, Then};
+use carryline_statistics::Ratio;
 use carryline_variants::{Family, Role};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -240,12 +241,25 @@ impl Goal {
         !matches!(self.against, Against::Limit | Against::Null(_) | Against::OursAt(_))
     }
 
-    /// Whether a tie suffices, if our time is nearly the required one.
+    /// Whether a tie with this ratio reaches the goal. "No slower" is reached within 2 % of the bar, unless the
+    /// interval leaves room for more than a tenth below it. A lower bar is an allowance already: only the noise
+    /// floor may leave doubt there, so the whole interval has to be at the bar or above it.
     #[must_use]
-    pub fn is_reached_by_a_tie(&self) -> bool {
-        self.want <= 1.0 && self.against != Against::Limit
+    pub fn is_reached_by_a_tie(&self, ratio: &Ratio) -> bool {
+        match self.against {
+            Against::Limit => false,
+            _ if self.want > 1.0 => false,
+            _ if self.want < 1.0 => ratio.low >= self.want,
+            _ => ratio.median * (1.0 + TIE_WITHIN) >= 1.0 && ratio.low >= LEAST_OF_A_TIE,
+        }
     }
 }
+
+/// How far our time may exceed the opponent's in a tie that counts as "no slower".
+const TIE_WITHIN: f64 = 0.02;
+
+/// The least lower end of such a tie's interval.
+const LEAST_OF_A_TIE: f64 = 0.9;
 
 /// Techniques of the collection that others ship too: the checksum of current kernels, and C library routines
 /// that are not the baseline of their family.

@@ -5,17 +5,18 @@
 //! one run they are formed from the medians of the replicates, each a process of its own.
 
 use crate::goal::{Against, Goal, Over, is_ours, is_peer};
+use crate::mean::{Part, Processes, mean_of};
 use crate::stored::{Stored, StoredSituation};
 use carryline_conditions::Then;
 use carryline_statistics::{Estimate, Order, Ratio, compare, estimate, median, paired_ratio};
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
 
+/// The seed of the intervals of means.
+pub(crate) const MEAN_SEED: u64 = 1;
+
 /// The noise floor of a situation without one of its own, as in the ranking.
 pub(crate) const FLOOR_WITHOUT_TWINS: f64 = 0.02;
-
-/// How far our time may exceed a required one that a tie reaches.
-const TIE_WITHIN: f64 = 0.02;
 
 /// A goal in one of its cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,13 +37,15 @@ pub struct CellFinding {
     pub floor: f64,
     /// The time of a routine at the machine's limit, if one was measured.
     pub limit_ticks: Option<f64>,
+    /// The processes that measured the ratio, if it was formed in each.
+    pub processes: Processes,
 }
 
 /// The verdict on a goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalVerdict {
-    /// Significantly at least as fast as required; or, where no slower is enough, a tie within 2 %.
+    /// Significantly at least as fast as required; or a tie that suffices, see [`Goal::is_reached_by_a_tie`].
     Reached,
     /// Not distinguishable from the required ratio.
     Tie,
@@ -94,11 +97,11 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
     cells.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
     let judged = match goal.over {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
-        Over::Mean => mean_of(&cells.iter().map(|cell| (cell.ratio, cell.floor)).collect::<Vec<_>>()),
+        Over::Mean => mean_of(&cells.iter().map(part).collect::<Vec<_>>(), MEAN_SEED),
     };
     let mut verdict = judged
         .map_or(GoalVerdict::NotMeasured("it has no cell".to_owned()), |(ratio, floor)| {
-            verdict(&ratio, goal.want, floor, goal.is_reached_by_a_tie())
+            verdict(goal, &ratio, floor)
         });
     if let (GoalVerdict::Missed { at_most, .. }, Over::Worst, Some(cell)) =
         (&mut verdict, goal.over, cells.first())
@@ -106,6 +109,10 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         *at_most = cell.limit_ticks.map(|limit| cell.opponent_ticks / limit).filter(|most| *most < goal.want);
     }
     Finding { goal: goal.clone(), cells, ratio: judged.map(|(ratio, _)| ratio), verdict }
+}
+
+fn part(cell: &CellFinding) -> Part {
+    Part { ratio: cell.ratio, floor: cell.floor, processes: cell.processes.clone() }
 }
 
 /// The sizes of a goal. A share of a limit is judged where the buffers lie in one cache level: sizes at which
@@ -122,31 +129,16 @@ fn judged_sizes<'a>(goal: &'a Goal, stored: &Stored) -> Vec<&'a String> {
     if whole.is_empty() { parted } else { whole }
 }
 
-fn verdict(ratio: &Ratio, want: f64, floor: f64, tie_is_enough: bool) -> GoalVerdict {
+fn verdict(goal: &Goal, ratio: &Ratio, floor: f64) -> GoalVerdict {
+    let want = goal.want;
     let scaled = Ratio { median: ratio.median / want, low: ratio.low / want, high: ratio.high / want };
     match compare(&scaled, floor) {
         // For times, above 1 is slower; here it is more than required.
         Order::Slower => GoalVerdict::Reached,
-        // Doubt alone does not reach a goal: the ratio itself has to, nearly.
-        Order::Tie if tie_is_enough && scaled.median * (1.0 + TIE_WITHIN) >= 1.0 => GoalVerdict::Reached,
+        Order::Tie if goal.is_reached_by_a_tie(ratio) => GoalVerdict::Reached,
         Order::Tie => GoalVerdict::Tie,
         Order::Faster => GoalVerdict::Missed { by: 1.0 / scaled.median - 1.0, at_most: None },
     }
-}
-
-/// The geometric mean of ratios, each with the floor of its cell. The interval is that of the mean of
-/// independent cells, the floor that of a typical cell.
-pub(crate) fn mean_of(cells: &[(Ratio, f64)]) -> Option<(Ratio, f64)> {
-    let count = cells.len() as f64;
-    let mean = cells.iter().map(|(ratio, _)| ratio.median.ln()).sum::<f64>() / count;
-    let spread = |end: fn(&Ratio) -> f64| {
-        let squares = cells.iter().map(|(ratio, _)| (end(ratio) / ratio.median).ln().powi(2));
-        squares.sum::<f64>().sqrt() / count
-    };
-    let (below, above) = (spread(|ratio| ratio.low), spread(|ratio| ratio.high));
-    let floor = median(&cells.iter().map(|(_, floor)| *floor).collect::<Vec<_>>())?;
-    let ratio = Ratio { median: mean.exp(), low: (mean - below).exp(), high: (mean + above).exp() };
-    Some((ratio, floor))
 }
 
 fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String> {
@@ -226,6 +218,7 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
     // If something follows the call, the limit of the call alone does not apply.
     let alone = goal.against != Against::Limit && goal.cells.condition.then == Then::Nothing;
     let limit_ticks = ours.limit_share.filter(|_| alone).map(|share| share * gross.median);
+    let processes = Processes::of(here.run, &here.samples(&opponent), &here.samples(goal.ours));
     // Shown if it was measured; it has no effect on the verdict.
     let also = goal.also.map(|variant| here.better_row(variant));
     let also = also.and_then(|variant| Some((variant.to_owned(), paired(variant).ok()?)));
@@ -238,6 +231,7 @@ fn cell(goal: &Goal, size: &str, stored: &Stored) -> Result<CellFinding, String>
         also,
         floor,
         limit_ticks,
+        processes,
     })
 }
 
@@ -288,27 +282,44 @@ fn elsewhere(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::goal::{self, Cells};
+
+    /// The verdict on a ratio with its interval, against the C library and against a limit.
+    fn verdicts(want: f64, [low, median, high]: [f64; 3], floor: f64) -> [GoalVerdict; 2] {
+        [Against::Variant("libc_memset"), Against::Limit].map(|against| {
+            let cells = Cells::hot(Family::Zero, ["64"]);
+            let goal = Goal::new("g", goal::Part::Memory, cells, against, want, "a test");
+            verdict(&goal, &Ratio { median, low, high }, floor)
+        })
+    }
 
     #[test]
     fn verdicts_respect_interval_and_floor() {
-        let ratio = |median, low, high| Ratio { median, low, high };
-        assert_eq!(verdict(&ratio(2.0, 1.95, 2.05), 1.9, 0.01, false), GoalVerdict::Reached);
-        assert_eq!(verdict(&ratio(2.0, 1.85, 2.15), 1.9, 0.01, false), GoalVerdict::Tie);
-        assert_eq!(verdict(&ratio(1.0, 0.97, 1.03), 1.0, 0.01, true), GoalVerdict::Reached);
-        assert_eq!(verdict(&ratio(0.985, 0.9, 1.03), 1.0, 0.01, true), GoalVerdict::Reached);
-        assert_eq!(verdict(&ratio(0.9, 0.6, 1.03), 1.0, 0.3, true), GoalVerdict::Tie);
-        let GoalVerdict::Missed { by, .. } = verdict(&ratio(1.6, 1.59, 1.61), 2.0, 0.01, true) else {
+        use GoalVerdict::{Missed, Reached, Tie};
+        assert_eq!(verdicts(1.9, [1.95, 2.0, 2.05], 0.01), [Reached, Reached]);
+        assert_eq!(verdicts(1.9, [1.85, 2.0, 2.15], 0.01), [Tie, Tie]);
+        let [Missed { by, .. }, _] = verdicts(2.0, [1.59, 1.6, 1.61], 0.01) else {
             panic!("1.6 is less than 2")
         };
         assert!((by - 0.25).abs() < 1e-12, "{by}");
     }
 
     #[test]
-    fn means_are_no_wider_than_their_cells() {
-        let cell = |median: f64| (Ratio { median, low: median / 1.1, high: median * 1.1 }, 0.01);
-        let (mean, floor) = mean_of(&[cell(1.0), cell(4.0), cell(2.0), cell(2.0)]).expect("cells");
-        assert!((mean.median - 2.0).abs() < 1e-12 && (mean.high - 2.0 * 1.1f64.sqrt()).abs() < 1e-9);
-        assert_eq!(floor, 0.01);
-        assert!(mean_of(&[]).is_none());
+    fn a_tie_reaches_no_slower_if_it_is_near_and_narrow() {
+        use GoalVerdict::{Reached, Tie};
+        assert_eq!(verdicts(1.0, [0.97, 1.0, 1.03], 0.01), [Reached, Tie]);
+        assert_eq!(verdicts(1.0, [0.9, 0.985, 1.03], 0.01), [Reached, Tie]);
+        assert_eq!(verdicts(1.0, [0.89, 0.985, 1.03], 0.01), [Tie, Tie], "too wide");
+        assert_eq!(verdicts(1.0, [0.95, 0.97, 1.03], 0.01), [Tie, Tie], "too far below");
+        assert_eq!(verdicts(1.0, [0.6, 0.9, 1.03], 0.3), [Tie, Tie]);
+    }
+
+    #[test]
+    fn a_tie_reaches_an_allowance_only_as_a_whole() {
+        use GoalVerdict::{Reached, Tie};
+        let within_a_floor = [0.96, 0.97, 0.98];
+        assert_eq!(verdicts(1.0 / 1.05, within_a_floor, 0.05), [Reached, Tie]);
+        assert_eq!(verdicts(1.0 / 1.05, [0.95, 0.97, 0.98], 0.05), [Tie, Tie]);
+        assert_eq!(verdicts(1.0 / 1.15, [0.64, 0.96, 1.44], 0.01), [Tie, Tie]);
     }
 }

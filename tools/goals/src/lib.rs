@@ -18,6 +18,8 @@ pub mod goals;
 pub mod judge;
 pub mod machine;
 pub mod markdown;
+pub mod mean;
+pub mod outcome;
 pub mod overview;
 pub mod results;
 pub mod standing;

@@ -2,6 +2,7 @@
 
 use crate::goal::{Goal, Over};
 use crate::judge::{CellFinding, Finding, GoalVerdict};
+use crate::outcome::{Outcome, summary};
 use crate::results::{OpponentKind, Results};
 use carryline_report::table::{ColumnKind as Column, Emphasis, Style, Table};
 use carryline_statistics::Ratio;
@@ -30,23 +31,6 @@ pub fn factor(value: f64) -> String {
 #[must_use]
 pub fn ratio(ratio: &Ratio) -> String {
     format!("{:.2} [{:.2}, {:.2}]", ratio.median, ratio.low, ratio.high)
-}
-
-/// A verdict in words.
-#[must_use]
-pub fn verdict(verdict: &GoalVerdict) -> String {
-    match verdict {
-        GoalVerdict::Reached => "reached".to_owned(),
-        GoalVerdict::Tie => "tie: at the bar".to_owned(),
-        GoalVerdict::Missed { by, at_most } => {
-            let mut words = format!("missed by {:.0} %", (by * 100.0).max(1.0));
-            if let Some(most) = at_most {
-                let _ = write!(words, "; the limit allows {most:.2}");
-            }
-            words
-        }
-        GoalVerdict::NotMeasured(why) => why.clone(),
-    }
 }
 
 /// The cell that a finding shows, which a mean lacks, and its size in words.
@@ -108,7 +92,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
             cell.map(|cell| ticks(cell.opponent_ticks)).unwrap_or_default(),
             finding.ratio.as_ref().map(ratio).unwrap_or_default(),
             factor(finding.goal.want),
-            verdict(&finding.verdict),
+            Outcome::from(finding).words(),
         ];
         table.push(row, emphasis);
     }
@@ -122,7 +106,7 @@ pub fn render(findings: &[Finding], style: Style) -> String {
             let _ = writeln!(out, "{}: at {size} against {name} {}", finding.goal.id, ratio(also));
         }
     }
-    let _ = writeln!(out, "{}", summary(findings.iter().map(|finding| &finding.verdict)));
+    let _ = writeln!(out, "{}", summary(findings.iter().map(Outcome::from)));
     out
 }
 
@@ -187,22 +171,4 @@ pub fn worst_sizes(results: &Results, style: Style) -> String {
         out.push_str(&table.render(style));
     }
     out
-}
-
-/// The number of goals by verdict.
-#[must_use]
-pub fn summary<'a>(verdicts: impl Iterator<Item = &'a GoalVerdict>) -> String {
-    let (mut all, mut reached, mut tied, mut missed, mut unmeasured) = (0, 0, 0, 0, 0);
-    for verdict in verdicts {
-        all += 1;
-        *match verdict {
-            GoalVerdict::Reached => &mut reached,
-            GoalVerdict::Tie => &mut tied,
-            GoalVerdict::Missed { .. } => &mut missed,
-            GoalVerdict::NotMeasured(_) => &mut unmeasured,
-        } += 1;
-    }
-    format!(
-        "{all} goals: {reached} reached, {tied} at the bar, {missed} missed, {unmeasured} without figures"
-    )
 }

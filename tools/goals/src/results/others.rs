@@ -5,7 +5,8 @@
 use super::collect::{interval, order, rounded};
 use super::{Interval, Order};
 use crate::goal::PLUGIN;
-use crate::judge::{FLOOR_WITHOUT_TWINS, mean_of};
+use crate::judge::{FLOOR_WITHOUT_TWINS, MEAN_SEED};
+use crate::mean::{Part, Processes, mean_of};
 use crate::stored::{Stored, StoredSituation};
 use carryline_conditions::{Condition, Offsets};
 use carryline_statistics::{Ratio, paired_ratio};
@@ -85,7 +86,12 @@ fn library(name: String, family: Family, mut cells: Vec<(&StoredSituation, Ratio
     };
     let all: Vec<CellRatio> = cells.iter().map(place).collect();
     let of_fleet = cells.iter().filter(|(situation, _)| is_fleet(&situation.gathered.situation.condition));
-    let mean = mean_of(&of_fleet.map(|(situation, ratio)| (*ratio, floor(situation))).collect::<Vec<_>>());
+    let part = |(situation, ratio): &(&StoredSituation, Ratio)| {
+        let theirs = situation.samples(&format!("{PLUGIN}{name}"));
+        let processes = Processes::of(situation.run, &theirs, &situation.samples(OURS));
+        Part { ratio: *ratio, floor: floor(situation), processes }
+    };
+    let mean = mean_of(&of_fleet.map(part).collect::<Vec<_>>(), MEAN_SEED);
     OtherLibrary {
         name,
         family,

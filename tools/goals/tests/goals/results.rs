@@ -152,7 +152,7 @@ fn the_committed_document_is_what_the_committed_results_say() {
 }
 
 #[test]
-fn no_committed_goal_counts_as_reached_by_a_ratio_below_its_bar() {
+fn no_committed_goal_counts_as_reached_by_a_tie_that_does_not_suffice() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a workspace").join("docs");
     let all = read_all(&docs.join("benchmarks")).expect("results of machines");
     let reached = all.iter().flat_map(|results| {
@@ -160,7 +160,10 @@ fn no_committed_goal_counts_as_reached_by_a_ratio_below_its_bar() {
         goals.map(|goal| (results.file_name(), goal))
     });
     for (file, goal) in reached {
-        let ratio = goal.ratio.as_ref().expect("a reached goal has a ratio").median;
-        assert!(ratio * 1.021 >= goal.want, "{file}: {}: {ratio} for {}", goal.id, goal.want);
+        let ratio = goal.ratio.as_ref().expect("a reached goal has a ratio");
+        // Stored figures are rounded.
+        let is_surely_above = ratio.low * 1.001 >= goal.want;
+        let is_no_slower = goal.want == 1.0 && ratio.median * 1.021 >= 1.0 && ratio.low >= 0.9;
+        assert!(is_surely_above || is_no_slower, "{file}: {}: {ratio:?} for {}", goal.id, goal.want);
     }
 }
