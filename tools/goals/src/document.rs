@@ -50,8 +50,7 @@ same rounds, in random order, in several processes with different memory layouts
 - **Held fixed**: the dependence of calls (never mixed in a table), the cache state, the offsets, base pages. Sizes in
   ranges and distributions are drawn for every round and shuffled for every batch, except those with a `period`.
 - **Offsets**: `random` draws each buffer's from the whole page; `alias` places the destination 1 to 63 bytes above or
-  below the source modulo 4096; `random-line` is what `random` was until 2026-11: 0 to 63 in buffers that begin on a
-  page boundary, so that almost every pair is an alias.
+  below the source modulo 4096.
 - **Cold**: `cold:arena` uses all lines of a buffer in turn; `cold:arena-reused` is what it was until 2026-11: short
   calls found a part of their lines in the last cache level.
 
@@ -93,6 +92,9 @@ fn machine(out: &mut String, results: &Results) {
     let mut rows: Vec<Vec<String>> = results.environment.iter().map(|row| row.to_vec()).collect();
     if !results.masked.is_empty() {
         rows.push(vec!["masked".to_owned(), results.masked.join(", ")]);
+    }
+    if let Some(commit) = &results.commit {
+        rows.push(vec!["commit".to_owned(), commit.clone()]);
     }
     rows.push(vec!["measured".to_owned(), format!("{}, {} runs", results.measured, results.runs)]);
     out.push_str(&markdown::table(&["", ""], &[], &rows));

@@ -10,6 +10,7 @@
 //! measure their own routines. Nor is it a part of `xtask`, which the packagers of the C library build and
 //! which therefore must not depend on a database.
 
+pub mod commit;
 pub mod critical;
 pub mod document;
 pub mod drive;

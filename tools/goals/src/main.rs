@@ -4,6 +4,7 @@
 //! arguments.
 
 use anyhow::Context;
+use carryline_goals::commit::{self, Commits};
 use carryline_goals::goal::{Cells, Goal};
 use carryline_goals::results::{self, Results};
 use carryline_goals::stored::{Group, Stored};
@@ -93,6 +94,9 @@ struct Run {
     /// The command to measure with, instead of a fresh release build.
     #[arg(long, value_name = "PATH")]
     carryline: Option<PathBuf>,
+    /// The commit of the command, shown with the results [default: git's, unless --carryline is given].
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
     /// A routine of another library, shown with the collection; no goal depends on it. May be given several
     /// times; see docs/other-libraries.md. One that needs more than a masked tier has requires --tier.
     #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = plugin)]
@@ -225,9 +229,12 @@ fn run(args: &Run) -> anyhow::Result<ExitCode> {
     if let Some(folder) = db.parent() {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
+    let built_here = || if args.carryline.is_none() { commit::of(&workspace()) } else { None };
+    let commit = args.commit.clone().or_else(built_here);
+    let mut commits = Commits::load(&db)?;
     let mut failed = false;
     for (one, goals) in &planned {
-        failed |= !measure(args, one, goals, &program, &db);
+        failed |= !measure(args, one, goals, &program, &db, |run| commits.add(run, commit.as_deref(), &db));
     }
     let groups = Stored::load(&db)?;
     for (one, goals) in planned.iter().filter(|(_, goals)| !goals.is_empty()) {
@@ -264,8 +271,15 @@ fn plan(args: &Run, one: &Measured, goals: &[Goal], db: &Path) -> anyhow::Result
     Ok(())
 }
 
-/// Measures the cells of a tier's goals; prints errors, and returns false if there were any.
-fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path) -> bool {
+/// Measures the cells of a tier's goals, and gives each run's number to `keep`; prints errors, and returns false if there were any.
+fn measure(
+    args: &Run,
+    one: &Measured,
+    goals: &[Goal],
+    program: &Path,
+    db: &Path,
+    mut keep: impl FnMut(i64) -> anyhow::Result<()>,
+) -> bool {
     let begin = Instant::now();
     let matrices = timed(args, goals);
     let total: f64 = matrices.iter().map(|(_, budget)| budget.as_secs_f64()).sum();
@@ -282,7 +296,8 @@ fn measure(args: &Run, one: &Measured, goals: &[Goal], program: &Path, db: &Path
             cells.words(),
             cells.sizes.len()
         );
-        if let Err(error) = drive::measure(program, cells, &args.plugin, *budget, db, one) {
+        let measured = drive::measure(program, cells, &args.plugin, *budget, db, one);
+        if let Err(error) = measured.and_then(&mut keep) {
             eprintln!("error: {error:#}");
             is_done = false;
         }

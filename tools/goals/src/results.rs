@@ -12,13 +12,14 @@ mod text;
 pub use others::OtherLibrary;
 
 use crate::goal::Part;
+use crate::goals;
 use crate::judge::GoalVerdict;
 use crate::tier::Tier;
 use anyhow::{Context, bail};
 use carryline_machine::environment::Level;
 use carryline_variants::Family;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The version of the format.
@@ -42,6 +43,10 @@ pub struct Results {
     pub measured: String,
     /// The number of runs.
     pub runs: usize,
+    /// The commit whose code was measured, or several, the newest run's first, if known; with `-dirty` if the
+    /// library or the laboratory was changed. Goals with a day of their own may be of an older one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub commit: Option<String>,
     /// Remarks on the figures.
     pub notes: Vec<String>,
     /// The differences between the runs.
@@ -248,7 +253,7 @@ impl Results {
     }
 
     /// Adds what only `older` has: goals that were not measured again, and tables of other conditions. Goals
-    /// whose definition has changed are not added.
+    /// whose definition has changed are not added, nor are tables of conditions that no goal measures any more.
     #[must_use]
     pub fn over(mut self, older: Results) -> Results {
         let is_the_same = |new: &GoalResult, old: &GoalResult| {
@@ -269,9 +274,19 @@ impl Results {
                 self.others.push(other);
             }
         }
+        if self.commit.is_none() && self.measured == older.measured {
+            self.commit = older.commit;
+        }
         self.others.sort_by(|a, b| (a.family, &a.name).cmp(&(b.family, &b.name)));
+        let goals = goals::all(self.tier);
+        let wanted: BTreeSet<String> = goals.iter().flat_map(|goal| tables::titles(&goal.cells)).collect();
         for table in older.tables {
-            if !self.tables.iter().any(|known| known.title == table.title) {
+            let is_new = !self.tables.iter().any(|known| known.title == table.title);
+            let is_wanted = || {
+                wanted.contains(&table.title)
+                    || self.goals.iter().any(|goal| tables::is_of(&table.title, goal.family, &goal.condition))
+            };
+            if is_new && is_wanted() {
                 self.tables.push(table);
             }
         }

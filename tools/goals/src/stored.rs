@@ -1,5 +1,6 @@
 //! The contents of a database used by the goals: the latest run of each situation.
 
+use crate::commit::Commits;
 use crate::goal::Cells;
 use crate::machine;
 use crate::tier::Tier;
@@ -26,6 +27,8 @@ pub struct StoredRun {
     pub seed: u64,
     /// The machine and the build.
     pub environment: serde_json::Value,
+    /// The commit that was built, if known.
+    pub commit: Option<String>,
     /// Ticks per core cycle, if known.
     pub ticks_per_cycle: Option<f64>,
     /// The limits of the machine.
@@ -110,6 +113,7 @@ impl Stored {
             bail!("{}: no such file; 'cargo xtask benchmarks run' creates it", path.display());
         }
         let store = Store::open(path)?;
+        let commits = Commits::load(path)?;
         let mut groups: Vec<Group> = Vec::new();
         for summary in store.runs(usize::MAX)? {
             if !matches!(summary.status, RunStatus::Complete | RunStatus::Interrupted) {
@@ -165,6 +169,7 @@ impl Stored {
                 command: summary.command,
                 seed: header.seed,
                 environment: result.environment,
+                commit: commits.of(summary.id.0),
                 ticks_per_cycle: result.ticks_per_cycle,
                 limits: result.limits,
                 warnings: result.warnings,

@@ -27,6 +27,7 @@ impl Results {
             environment: newest.map(environment).unwrap_or_default(),
             measured: if first == last { first.to_owned() } else { format!("{first} to {last}") },
             runs: stored.runs.len(),
+            commit: commit(stored),
             notes: notes(stored),
             differences: differences(stored),
             limits: limits(stored),
@@ -83,6 +84,17 @@ fn environment(run: &StoredRun) -> Vec<[String; 2]> {
     ]
     .map(|(what, is)| [what.to_owned(), is])
     .into()
+}
+
+/// The commits of all runs, each once.
+fn commit(stored: &Stored) -> Option<String> {
+    let mut commits: Vec<&str> = Vec::new();
+    for commit in stored.runs.iter().filter_map(|run| run.commit.as_deref()) {
+        if !commits.contains(&commit) {
+            commits.push(commit);
+        }
+    }
+    (!commits.is_empty()).then(|| commits.join(", "))
 }
 
 /// A note on the C library that ratios refer to.

@@ -1,11 +1,12 @@
 //! Tables of all variants: one for each family and condition, with the sizes as columns.
 
 use super::Table;
-use crate::goal::{is_ours, is_peer};
-use crate::stored::{Stored, StoredSituation};
+use crate::goal::{Cells, is_ours, is_peer};
+use crate::stored::{Matrix, Stored, StoredSituation};
 use crate::table::ticks;
-use carryline_conditions::sizes::Sizes;
+use carryline_conditions::Condition;
 use carryline_results::Status;
+use carryline_variants::Family;
 
 /// The maximum number of sizes in a table; more are a sweep, whose worst sizes are shown elsewhere.
 const MOST_SIZES: usize = 30;
@@ -16,7 +17,8 @@ const MOST_ACROSS: usize = 10;
 pub(super) fn all_variants(stored: &Stored) -> Vec<Table> {
     let mut groups: Vec<(String, Vec<&StoredSituation>)> = Vec::new();
     for situation in &stored.situations {
-        let title = title(situation);
+        let of = &situation.gathered.situation;
+        let title = title(of.family, &of.condition, &situation.matrix);
         match groups.iter_mut().find(|(known, _)| *known == title) {
             Some((_, members)) => members.push(situation),
             None => groups.push((title, vec![situation])),
@@ -36,18 +38,35 @@ pub(super) fn all_variants(stored: &Stored) -> Vec<Table> {
     tables
 }
 
-fn title(situation: &StoredSituation) -> String {
-    let of = &situation.gathered.situation;
-    let mut condition = of.condition.clone();
-    condition.sizes = Sizes::fixed(0);
+/// The titles of the tables of a goal's cells: one for each family and offset measured together.
+pub(super) fn titles(cells: &Cells) -> Vec<String> {
+    let matrix = Matrix::of(cells);
+    let offsets = std::iter::once(cells.condition.offsets).chain(cells.also_at);
+    offsets
+        .flat_map(|offsets| {
+            let condition = Condition { offsets, ..cells.condition.clone() };
+            cells.families.iter().map(|family| title(*family, &condition, &matrix)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Whether a table is of a family under a condition in words: the condition of a kept goal may be another than
+/// that of today's.
+pub(super) fn is_of(title: &str, family: Family, condition: &str) -> bool {
+    let end = [", some variants", ", beside "].into_iter().filter_map(|mark| title.find(mark)).min();
+    let words = title[..end.unwrap_or(title.len())].replace(", offset 0", "");
+    words == format!("{family}: {condition}")
+}
+
+fn title(family: Family, condition: &Condition, matrix: &Matrix) -> String {
     let words = [
         condition.cache.to_string(),
         condition.dependence.to_string(),
         format!("offset {}", condition.offsets),
         format!("then {}", condition.then),
     ];
-    let some = if situation.matrix.restricted { ", some variants" } else { "" };
-    let others = situation.matrix.families.iter().filter(|family| **family != of.family);
+    let some = if matrix.restricted { ", some variants" } else { "" };
+    let others = matrix.families.iter().filter(|other| **other != family);
     let mut others: Vec<&str> = others.map(|family| family.name()).collect();
     others.sort_unstable();
     let beside = match others.as_slice() {
@@ -55,7 +74,7 @@ fn title(situation: &StoredSituation) -> String {
         others => format!(", beside {}", others.join(" and ")),
     };
     let words: Vec<String> = words.into_iter().filter(|w| w != "then nothing").collect();
-    format!("{}: {}{some}{beside}", of.family, words.join(", "))
+    format!("{family}: {}{some}{beside}", words.join(", "))
 }
 
 fn table(title: String, members: &[&StoredSituation]) -> Table {
@@ -104,4 +123,35 @@ fn table(title: String, members: &[&StoredSituation]) -> Table {
     let mut rows = grid.into_iter();
     let header = rows.next().unwrap_or_default();
     Table { title, header, rows: rows.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goals;
+    use crate::tier::Tier;
+
+    #[test]
+    fn tables_are_named_by_the_cells_that_they_show() {
+        let of = |id: &str| {
+            let goals = goals::only(&[id.to_owned()], Tier::Avx512).expect("a goal");
+            (titles(&goals[0].cells), goals[0].cells.family(), goals[0].cells.words())
+        };
+        let (all, family, words) = of("checksum-copy-random-memcpy");
+        let rest = "hot, independent, offset random, some variants, beside";
+        let expected = [format!("copy_checksum: {rest} copy"), format!("copy: {rest} copy_checksum")];
+        assert_eq!(all, expected);
+        assert!(is_of(&all[0], family, &words) && !is_of(&all[1], family, &words));
+        let (all, family, words) = of("zero-page-end");
+        assert_eq!(all[1], "zero: hot, independent, offset 0, some variants");
+        assert!(is_of(&all[0], family, &words) && !is_of(&all[1], family, &words));
+        let (all, family, words) = of("zero-read-later-4m");
+        assert_eq!(all, ["zero: hot, independent, offset 0, then read-later:4194304"]);
+        assert!(is_of(&all[0], family, &words));
+        assert!(!is_of(
+            "zero: hot, independent, offset random-line",
+            family,
+            "hot, independent, offset random"
+        ));
+    }
 }

@@ -40,6 +40,7 @@ fn stored() -> Stored {
         command: vec!["measure".to_owned()],
         seed: 1,
         environment: environment(),
+        commit: Some("0123abcd".to_owned()),
         ticks_per_cycle: Some(0.6),
         limits: limits.clone(),
         warnings: vec![Warning {

@@ -28,6 +28,7 @@ fn run(day: &str) -> StoredRun {
         command: vec![],
         seed: 1,
         environment: environment(),
+        commit: None,
         ticks_per_cycle: Some(0.6),
         limits: vec![limit()],
         warnings: vec![],
@@ -123,6 +124,25 @@ fn what_was_not_measured_again_is_kept_with_its_day() {
     assert!(matches!(new.outcome, GoalVerdict::Missed { .. }) && new.measured.is_none(), "{new:?}");
     assert_eq!(all[0].measured, "2026-02-02");
     assert!(document(&all).contains("reached (2026-01-01)"));
+}
+
+#[test]
+fn a_table_of_a_condition_that_no_goal_has_is_dropped() {
+    let mut old = machine("a", "2026-01-01", &["4K", "8K"], 10.0);
+    old.commit = Some("0123abcd".to_owned());
+    let mut gone = old.tables[0].clone();
+    gone.title = "zero: hot, independent, offset random-line".to_owned();
+    let mut kept = old.tables[0].clone();
+    kept.title = "zero: cold:arena-reused, independent, offset 0".to_owned();
+    old.goals[0].condition = "cold:arena-reused, independent".to_owned();
+    old.tables.extend([gone, kept.clone()]);
+    let titles =
+        |results: &Results| results.tables.iter().map(|table| table.title.clone()).collect::<Vec<_>>();
+    let merged = machine("a", "2026-02-02", &["8K"], 10.0).over(old.clone());
+    assert_eq!(titles(&merged), [kept.title.as_str(), "zero: hot, independent, offset 0"]);
+    assert_eq!(merged.commit, None, "another day");
+    let again = machine("a", "2026-01-01", &["8K"], 10.0).over(old);
+    assert_eq!(again.commit.as_deref(), Some("0123abcd"));
 }
 
 #[test]
