@@ -43,6 +43,8 @@ same rounds, in random order, in several processes with different memory layouts
   allows; if even a routine at the measured limit would miss the goal, the table says what the limit allows.
 - **The best peer** is the fastest routine in that cell that users have without us: the C library, the kernel's forms,
   other projects' libraries. Techniques of our own collection are shown in the tables but are not peers.
+- **Ours** is `carryline`, a plain call, or `carryline_overlapping` where buffers may overlap. `carryline_not_soon` and
+  `carryline_read_here` are calls whose caller declares that the bytes are not needed soon, or are read at once.
 - Shares of a limit are relative to the most that anything in the same run loaded or stored at that cache level. Sizes at
   which the buffers lie partly in one level and partly in the next are left out.
 - A geometric mean is formed in each process, which measures all sets with one memory layout; its interval is that over the
@@ -155,7 +157,8 @@ fn outcome(goal: &GoalResult) -> String {
 }
 
 fn place(goal: &GoalResult) -> String {
-    format!("{} {}, {}", goal.family, goal.sizes, goal.condition)
+    let by = if goal.routine == "carryline" { String::new() } else { format!(", by {}", goal.routine) };
+    format!("{} {}, {}{by}", goal.family, goal.sizes, goal.condition)
 }
 
 fn goal_table(out: &mut String, title: &str, goals: &[&GoalResult]) {
@@ -212,7 +215,9 @@ fn others(out: &mut String, results: &Results) {
         out,
         "### Other libraries\n\nMeasured as plug-ins; no goal depends on them. [other-libraries.md](other-libraries.md) describes \
          how to build them. Ratios are their time over that of `carryline`; the fleet's mean is over its size \
-         distributions (hot, independent, offset random).\n"
+         distributions (hot, independent, offset random). It says nothing about a call at the end of a page, for which \
+         the masked moves of AOCL have no test. Plug-ins are not masked, and a library built for another CPU may do \
+         badly on this one.\n"
     );
     let header =
         ["library", "job", "cells", "faster", "slower", "fleet's mean [95 %]", "where ours is slowest"];

@@ -1,5 +1,6 @@
 //! Where carryline is faster or slower on a machine, and by how much.
 
+use crate::goals::fleet;
 use crate::judge::GoalVerdict;
 use crate::results::{CellResult, GoalResult, OpponentKind, Order, OtherLibrary, Results};
 use crate::table::factor;
@@ -7,27 +8,88 @@ use carryline_variants::Family;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The families, and the beginnings of the sentences about them.
-const FAMILIES: [(Family, [&str; 2]); 4] = [
-    (Family::Checksum, ["Checksums win", "they lose"]),
-    (Family::Copy, ["Copies win", "they lose"]),
-    (Family::Zero, ["Zeroing wins", "it loses"]),
-    (Family::CopyChecksum, ["Copies with their checksum win", "they lose"]),
+/// A job, on single sizes and ranges or on a fleet's size distributions.
+#[derive(Clone, Copy)]
+pub(crate) struct Job {
+    family: Family,
+    is_fleet: bool,
+    /// The title of its column.
+    pub title: &'static str,
+    /// The job and what it is compared with.
+    pub compared: &'static str,
+    /// The beginning of a sentence about wins, and that of losses.
+    words: [&'static str; 2],
+}
+
+/// The jobs, in the order of the document.
+pub(crate) const JOBS: [Job; 6] = [
+    Job {
+        family: Family::Checksum,
+        is_fleet: false,
+        title: "checksum",
+        compared: "Checksums, against the fastest peer (their latency against the kernel's classic form, and in the SSE2 \
+             tier against its two-stream form)",
+        words: ["Checksums win", "they lose"],
+    },
+    Job {
+        family: Family::Copy,
+        is_fleet: false,
+        title: "copy",
+        compared: "Copies of single sizes, against the C library",
+        words: ["Copies of single sizes win", "they lose"],
+    },
+    Job {
+        family: Family::Copy,
+        is_fleet: true,
+        title: "copy, fleet",
+        compared: "Copies of a fleet's size distributions, against the C library",
+        words: ["Copies of a fleet's size distributions win", "they lose"],
+    },
+    Job {
+        family: Family::Zero,
+        is_fleet: false,
+        title: "zero",
+        compared: "Zeroing of single sizes, against the C library",
+        words: ["Zeroing of single sizes wins", "it loses"],
+    },
+    Job {
+        family: Family::Zero,
+        is_fleet: true,
+        title: "zero, fleet",
+        compared: "Zeroing of a fleet's size distributions, against the C library",
+        words: ["Zeroing of a fleet's size distributions wins", "it loses"],
+    },
+    Job {
+        family: Family::CopyChecksum,
+        is_fleet: false,
+        title: "copy and checksum",
+        compared: "Copies with their checksum, against the C library's copy alone",
+        words: ["Copies with their checksum win", "they lose"],
+    },
 ];
+
+impl Job {
+    fn includes(&self, goal: &GoalResult, cell: &CellResult) -> bool {
+        goal.family == self.family && cell.size.starts_with(fleet::PREFIX) == self.is_fleet
+    }
+}
+
+/// A cell with its goal.
+pub(crate) type Place<'a> = (&'a GoalResult, &'a CellResult);
 
 /// The C library functions of a fleet's size distributions.
 pub(crate) const FUNCTIONS: [&str; 3] = ["memcpy", "memmove", "memset"];
 
-/// A family's cells compared with what users have without this project, each once, against its strongest opponent.
+/// A job's cells compared with what users have without this project, each once, against its strongest opponent.
 pub(crate) struct Compared<'a> {
-    cells: Vec<(&'a GoalResult, &'a CellResult)>,
+    cells: Vec<Place<'a>>,
 }
 
 impl<'a> Compared<'a> {
-    pub(crate) fn new(results: &'a Results, family: Family) -> Self {
-        let mut cells: BTreeMap<(&str, &str, &str), (&GoalResult, &CellResult)> = BTreeMap::new();
-        for goal in of_kind(results, OpponentKind::Others).filter(|goal| goal.family == family) {
-            for cell in goal.cells.iter().chain(&goal.best) {
+    pub(crate) fn new(results: &'a Results, job: &Job) -> Self {
+        let mut cells: BTreeMap<(&str, &str, &str), Place> = BTreeMap::new();
+        for goal in of_kind(results, OpponentKind::Others) {
+            for cell in goal.cells.iter().chain(&goal.best).filter(|cell| job.includes(goal, cell)) {
                 let known = cells.entry((&goal.routine, &goal.condition, &cell.size)).or_insert((goal, cell));
                 if cell.ratio < known.1.ratio {
                     *known = (goal, cell);
@@ -45,23 +107,26 @@ impl<'a> Compared<'a> {
         self.with(order).count()
     }
 
-    fn with(&self, order: Order) -> impl Iterator<Item = &(&'a GoalResult, &'a CellResult)> {
-        self.cells.iter().filter(move |(_, cell)| cell.order == order)
+    fn with(&self, order: Order) -> impl Iterator<Item = Place<'a>> {
+        self.cells.iter().copied().filter(move |(_, cell)| cell.order == order)
     }
 
     /// Of the cells in which ours is faster, the one with the highest ratio.
-    fn best(&self) -> Option<&(&'a GoalResult, &'a CellResult)> {
+    pub(crate) fn best(&self) -> Option<Place<'a>> {
         self.with(Order::Faster).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
     }
 
     /// Of the cells in which ours is slower, the one with the lowest ratio.
-    fn worst(&self) -> Option<&(&'a GoalResult, &'a CellResult)> {
+    pub(crate) fn worst(&self) -> Option<Place<'a>> {
         self.with(Order::Slower).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
     }
+}
 
-    /// The highest ratio of a cell in which ours is faster, and the lowest of one in which it is slower.
-    pub(crate) fn extremes(&self) -> [Option<f64>; 2] {
-        [self.best(), self.worst()].map(|found| found.map(|(_, cell)| cell.ratio))
+/// Words on a routine that a plain call does not reach; none for those that it does.
+pub(crate) fn declared(routine: &str) -> String {
+    match routine {
+        "carryline" | fleet::OVERLAPPING => String::new(),
+        other => format!(", by {other}, where the caller declares it"),
     }
 }
 
@@ -95,10 +160,10 @@ pub fn list(results: &Results) -> String {
     if unmeasured > 0 {
         let _ = write!(out, " {unmeasured} more were not measured.");
     }
-    let families = FAMILIES.into_iter().filter_map(|(family, words)| about(results, family, words));
+    let jobs = JOBS.iter().filter_map(|job| about(results, job));
     let others =
         [mixes(results), other_libraries(results), sizes(results), traps(results)].into_iter().flatten();
-    for sentence in families.chain(others) {
+    for sentence in jobs.chain(others) {
         let _ = write!(out, "\n- {sentence}");
     }
     out
@@ -108,12 +173,14 @@ pub(crate) fn of_kind(results: &Results, kind: OpponentKind) -> impl Iterator<It
     results.goals.iter().filter(move |goal| goal.kind == kind && goal.count.cells > 0)
 }
 
-/// A family in words.
-fn about(results: &Results, family: Family, [win, lose]: [&str; 2]) -> Option<String> {
-    let compared = Compared::new(results, family);
+/// A job in words.
+fn about(results: &Results, job: &Job) -> Option<String> {
+    let compared = Compared::new(results, job);
     let all = compared.cells();
-    let place = |(goal, cell): &(&GoalResult, &CellResult)| {
-        format!("{}, {}, against {}", cell.size, goal.condition, cell.opponent)
+    let [win, lose] = job.words;
+    let place = |(goal, cell): Place| {
+        let routine = declared(&goal.routine);
+        format!("{}, {}, against {}{routine}", cell.size, goal.condition, cell.opponent)
     };
     let mut sentence = match compared.best() {
         _ if all == 0 => return None,
@@ -207,18 +274,39 @@ fn sizes(results: &Results) -> Option<String> {
         .then(|| format!("Sizes from 0 to 4096 that are over 5 % behind: {}.", words.join("; ")))
 }
 
-/// The cells that are far behind the plain loop or libc.
-fn traps(results: &Results) -> Option<String> {
-    let found: Vec<String> = of_kind(results, OpponentKind::Trap)
+/// The cells whose median is over 5 % behind the plain loop and libc: those that are surely slower, and those that
+/// are not decided.
+pub(crate) fn behind_a_loop(results: &Results) -> [Vec<Place<'_>>; 2] {
+    let cells = of_kind(results, OpponentKind::Trap)
         .flat_map(|goal| goal.cells.iter().map(move |cell| (goal, cell)))
-        .filter(|(goal, cell)| cell.ratio < goal.want && cell.order == Order::Slower)
-        .map(|(goal, cell)| {
-            format!("{} {} ({}, {})", goal.family, cell.size, goal.condition, factor(cell.ratio))
-        })
-        .collect();
-    let cells: usize = of_kind(results, OpponentKind::Trap).map(|goal| goal.count.cells).sum();
-    (cells > 0).then(|| match found.is_empty() {
-        true => format!("None of {cells} cells up to 128 MiB is a trap."),
-        false => format!("Over 5 % behind the plain loop or libc up to 128 MiB: {}.", found.join(", ")),
-    })
+        .filter(|(goal, cell)| cell.ratio < goal.want && cell.order != Order::Faster);
+    let (proven, undecided) = cells.partition(|(_, cell)| cell.order == Order::Slower);
+    [proven, undecided]
+}
+
+/// The number of cells that could be traps.
+pub(crate) fn possible_traps(results: &Results) -> usize {
+    of_kind(results, OpponentKind::Trap).map(|goal| goal.count.cells).sum()
+}
+
+fn traps(results: &Results) -> Option<String> {
+    let words = |(goal, cell): &Place| {
+        format!("{} {} ({}, {})", goal.family, cell.size, goal.condition, factor(cell.ratio))
+    };
+    let [proven, undecided] = behind_a_loop(results);
+    let list = |cells: &[Place]| cells.iter().map(words).collect::<Vec<_>>().join(", ");
+    let mut sentence = match possible_traps(results) {
+        0 => return None,
+        all if proven.is_empty() => format!("None of {all} cells up to 128 MiB is proven to be a trap"),
+        all => format!(
+            "Over 5 % behind the plain loop or libc in {} of {all} cells up to 128 MiB: {}",
+            proven.len(),
+            list(&proven)
+        ),
+    };
+    if !undecided.is_empty() {
+        let (count, list) = (undecided.len(), list(&undecided));
+        let _ = write!(sentence, "; {count} undecided, with a median over 5 % behind: {list}");
+    }
+    Some(sentence + ".")
 }

@@ -4,8 +4,11 @@ use crate::goal::Cells;
 use carryline_conditions::fleet;
 use carryline_variants::Family::{self, Copy, Zero};
 
+/// The beginning of the names of these distributions among sizes.
+pub(crate) const PREFIX: &str = "fleet:";
+
 /// Our variant that allows overlap, like memmove.
-const OVERLAPPING: &str = "carryline_overlapping";
+pub(crate) const OVERLAPPING: &str = "carryline_overlapping";
 
 /// The size distributions of one function of the C library.
 pub struct Sets {
@@ -40,7 +43,7 @@ impl Sets {
 
     fn cells(&self, ending: &str) -> Cells {
         let of = |name: &&&str| name.strip_prefix(self.function).is_some_and(|rest| rest.starts_with('-'));
-        let sets = fleet::NAMES.iter().filter(of).map(|name| format!("fleet:{name}{ending}"));
+        let sets = fleet::NAMES.iter().filter(of).map(|name| format!("{PREFIX}{name}{ending}"));
         Cells::hot(self.family, sets).random()
     }
 }

@@ -5,6 +5,7 @@
 use super::collect::{interval, order, rounded};
 use super::{Interval, Order};
 use crate::goal::PLUGIN;
+use crate::goals::fleet;
 use crate::judge::{FLOOR_WITHOUT_TWINS, MEAN_SEED};
 use crate::mean::{Part, Processes, mean_of};
 use crate::stored::{Stored, StoredSituation};
@@ -16,8 +17,6 @@ use std::collections::BTreeMap;
 
 /// Our variant in these comparisons.
 const OURS: &str = "carryline";
-/// The prefix of a fleet's size distributions.
-const FLEET: &str = "fleet:";
 
 /// A routine of another library compared with ours, over all cells in which both were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,5 +106,5 @@ fn library(name: String, family: Family, mut cells: Vec<(&StoredSituation, Ratio
 fn is_fleet(condition: &Condition) -> bool {
     let label = &condition.sizes.label;
     let plain = Condition { sizes: condition.sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
-    label.starts_with(FLEET) && !label.contains("period") && *condition == plain
+    label.starts_with(fleet::PREFIX) && !label.contains("period") && *condition == plain
 }

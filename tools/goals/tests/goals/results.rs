@@ -4,7 +4,7 @@ use crate::support::{environment, gathered, limit};
 use carryline_goals::document::document;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
 use carryline_goals::judge::{GoalVerdict, judge};
-use carryline_goals::results::{Results, read_all, write};
+use carryline_goals::results::{OpponentKind, Order, Results, read_all, write};
 use carryline_goals::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
 use carryline_goals::tier::Tier;
 use carryline_results::cells::summarise;
@@ -91,7 +91,7 @@ fn writing_for_one_machine_touches_no_other_and_the_last_one_measured_is_first()
     assert_eq!(all.iter().map(Results::file_name).collect::<Vec<_>>(), ["b-avx2.json", "a-avx2.json"]);
     let text = document(&all);
     assert!(text.contains("0 of 2 goals reached") && text.contains("2 of 2 goals reached"), "{text}");
-    assert!(text.contains("Zeroing wins in 2 of 2 cells, by up to 2.00 times"), "{text}");
+    assert!(text.contains("Zeroing of single sizes wins in 2 of 2 cells, by up to 2.00 times"), "{text}");
 }
 
 #[test]
@@ -143,6 +143,26 @@ fn a_table_of_a_condition_that_no_goal_has_is_dropped() {
     assert_eq!(merged.commit, None, "another day");
     let again = machine("a", "2026-01-01", &["8K"], 10.0).over(old);
     assert_eq!(again.commit.as_deref(), Some("0123abcd"));
+}
+
+#[test]
+fn an_undecided_trap_and_a_declared_routine_are_told() {
+    let mut results = machine("zen3-family25-model1", "2026-01-01", &["4K", "8K"], 10.0);
+    let [trap, declared] = &mut results.goals[..] else { panic!("two goals") };
+    (trap.kind, trap.want) = (OpponentKind::Trap, 0.95);
+    (trap.cells[0].ratio, trap.cells[0].order) = (0.8, Order::Tie);
+    declared.routine = "carryline_not_soon".to_owned();
+    let text = document(std::slice::from_ref(&results));
+    for words in [
+        "None of 1 cells up to 128 MiB is proven to be a trap; 1 undecided, with a median over 5 % behind: zero 4K \
+         (hot, independent, 0.80).",
+        "0 are surely slower than the plain loop or the C library, with a median over 5 % behind; 1 more have such a \
+         median, but are not decided (the worst takes 25 % longer: zero 4K, hot, independent; Zen 3, AVX2).",
+        "by up to 2.00 times (Zen 3, AVX2, by carryline_not_soon, where the caller declares it)",
+        "against libc_memset, by carryline_not_soon, where the caller declares it)",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
 }
 
 #[test]
