@@ -20,7 +20,7 @@
 //!
 //! One path can come without a taken branch, which costs a core cycle. Here it is that of up to 63 bytes, most of the fleet's calls;
 //! in glibc's routine for these CPUs, that of 64 to 128. So these take 3.4 ticks there at offset 0, and glibc's 2.8, as do they in a
-//! prototype without the branch; at random offsets both take 4.6. 20 bytes take 3.3, and glibc's 3.8 to 4.8.
+//! prototype without the branch; at random offsets both take 4.6. 20 bytes take 3.3, and glibc's 4.5.
 
 use super::avx512::unmasked;
 use super::returning::loops_returning;

@@ -101,7 +101,7 @@ pub fn fill() {
     let is_from_environment = crate::environment::with_tuning(|tuning| match tuning {
         Ok(Some(profile)) => {
             begin_with(profile);
-            RECORD.locked(|record| record.set_first(Origin::Environment, profile.name));
+            RECORD.unless_locked(|record| record.set_first(Origin::Environment, profile.name));
             true
         }
         Ok(None) => false,
@@ -184,8 +184,8 @@ pub enum Origin {
 
 /// Name and origin of the active profile.
 struct Record {
-    /// A lock on the other fields. Kernels and their first calls never take it, unless the environment names
-    /// a profile.
+    /// A lock on the other fields. Kernels and their first calls never wait for it: after a `fork`, nobody may be
+    /// left to release it.
     is_locked: AtomicBool,
     /// An [`Origin`] as a number; [`Origin::BuiltIn`] has no name here.
     origin: AtomicU8,
@@ -208,6 +208,15 @@ impl Record {
         let result = act(self);
         self.is_locked.store(false, Ordering::Release);
         result
+    }
+
+    /// As `locked`, unless another thread has the lock: it records the same profile, or one that replaces it.
+    #[cfg(feature = "environment")]
+    fn unless_locked(&self, act: impl FnOnce(&Record)) {
+        if !self.is_locked.swap(true, Ordering::Acquire) {
+            act(self);
+            self.is_locked.store(false, Ordering::Release);
+        }
     }
 
     fn set(&self, origin: Origin, name: &str) {
@@ -347,5 +356,24 @@ mod tests {
                 assert_eq!(without, if is_string { NEVER } else { own }, "{name}");
             }
         }
+    }
+
+    /// Another thread may have had the lock when this process was forked.
+    #[cfg(feature = "environment")]
+    #[test]
+    fn the_name_of_a_profile_is_not_waited_for() {
+        let record = Record {
+            is_locked: AtomicBool::new(true),
+            origin: AtomicU8::new(Origin::BuiltIn as u8),
+            name: [const { AtomicU8::new(0) }; NAME_MOST_BYTES],
+            name_bytes: AtomicUsize::new(0),
+        };
+        record.unless_locked(|record| record.set_first(Origin::Environment, "one"));
+        assert_eq!(record.origin(), Origin::BuiltIn);
+        record.is_locked.store(false, Ordering::Relaxed);
+        record.unless_locked(|record| record.set_first(Origin::Environment, "one"));
+        assert_eq!(record.origin(), Origin::Environment);
+        record.locked(|record| record.set_first(Origin::Program, "two"));
+        assert_eq!((record.origin(), record.name_bytes.load(Ordering::Relaxed)), (Origin::Environment, 3));
     }
 }
