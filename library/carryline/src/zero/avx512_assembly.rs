@@ -22,6 +22,8 @@
 //!
 //! As in copies, 64 to 128 bytes take a branch, and a core cycle more than glibc's routine, where it is shorter sizes that take one: at
 //! offset 0 3.5 and 2.8 ticks there, at random offsets 4.0, both. With 32-byte stores for them, random offsets take 5.1 in a prototype.
+//! With four masked 32-byte stores for up to 128 bytes, of which no length is mispredicted, the sets memset-D, -L and -Q take 14 % less
+//! in a prototype and the other three as much, but one size of up to 64 bytes at random offsets 5.2 instead of 3.9 to 4.0.
 
 use super::avx512::unmasked;
 use super::avx512_branched::large_by_size;
