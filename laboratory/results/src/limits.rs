@@ -3,7 +3,7 @@
 
 use crate::Limit;
 use crate::gather::Gathered;
-use carryline_conditions::{Beside, Dependence, Operands, Then};
+use carryline_conditions::{Beside, ColdBatch, Dependence, Operands, Then};
 use carryline_machine::environment::Level;
 use carryline_statistics as statistics;
 use carryline_variants::Family;
@@ -22,14 +22,16 @@ pub(crate) struct Throughput {
 }
 
 impl Throughput {
-    /// The throughput of a situation; `None` if calls depend on each other, something follows them or runs
-    /// beside them, or the operands are at two levels by intent.
+    /// The throughput of a situation; `None` if calls depend on each other or are isolated, something follows them
+    /// or runs beside them, or the operands are at two levels by intent. The time of an isolated call ends when its
+    /// stores retire, before they reach a cache, so its bytes per tick are no rate that memory sustains.
     pub fn of(gathered: &Gathered) -> Option<Throughput> {
         let situation = &gathered.situation;
         let condition = &situation.condition;
         let observed = gathered.observed()?;
         let one_level = condition.cache.is_hot() || condition.cache.operands == Operands::Both;
         let is_one = one_level
+            && condition.cache.batch != ColdBatch::Single
             && condition.dependence == Dependence::Independent
             && condition.then == Then::Nothing
             && condition.beside == Beside::Nothing;
@@ -148,6 +150,21 @@ mod tests {
         raise(&mut limits, &[gathered(Family::Copy, Level::L2, false, &[10.0])]);
         assert_eq!((limits[0].store, limits[0].store_by.as_deref()), (100.0, Some("copy/v0")));
         assert_eq!(limits[0].load, 125.0);
+    }
+
+    #[test]
+    fn isolated_calls_raise_no_limit_and_have_no_share() {
+        for (cache, has_share) in
+            [("cold:clflush:single", false), ("cold:arena:single", false), ("cold:clflush", true)]
+        {
+            let mut isolated = gathered(Family::Zero, Level::L2, false, &[1.0]);
+            isolated.situation.condition.cache = cache.parse().expect("a cache state");
+            let mut limits = vec![limit()];
+            raise(&mut limits, std::slice::from_ref(&isolated));
+            assert_eq!(limits[0].store_by.is_some(), has_share, "{cache}");
+            let summary = crate::cells::summarise(&isolated, &[limit()], 1);
+            assert_eq!(summary.cells[0].limit_share.is_some(), has_share, "{cache}");
+        }
     }
 
     #[test]
