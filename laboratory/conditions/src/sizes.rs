@@ -99,6 +99,26 @@ impl Sizes {
         }
     }
 
+    /// The share of the bytes that belongs to calls of at least `least` bytes; 1 if there are no bytes.
+    #[must_use]
+    pub fn share_of_bytes_from(&self, least: u64) -> f64 {
+        // The mean of a range times the number of its sizes.
+        let range = |low: u64, high: u64| match low <= high {
+            true => (low as f64 + high as f64) / 2.0 * (high as f64 - low as f64 + 1.0),
+            false => 0.0,
+        };
+        let bytes = |least: u64| match &self.draw {
+            Draw::Fixed(size) => range(least.max(*size), *size),
+            Draw::Uniform { low, high } => range(least.max(*low), *high),
+            Draw::Weighted(sizes) => drawn(sizes)
+                .filter(|(size, _)| *size >= least)
+                .map(|(size, weight)| size as f64 * weight)
+                .sum(),
+        };
+        let all = bytes(0);
+        if all > 0.0 { bytes(least) / all } else { 1.0 }
+    }
+
     /// Tests whether sizes can be drawn. Sizes from [`Sizes::parse_list`] always pass; this is for sizes from
     /// a store or a message.
     ///
@@ -153,6 +173,20 @@ mod tests {
         assert_eq!((range.min(), range.max(), range.mean()), (1, 64, 32.5));
         let some = weighted(&[(0, 0.0), (10, 3.0), (40, 1.0), (99, 0.0)]);
         assert_eq!((some.min(), some.max(), some.mean()), (10, 40, 17.5));
+    }
+
+    #[test]
+    fn large_sizes_have_their_share_of_the_bytes() {
+        let some = weighted(&[(10, 3.0), (40, 1.0), (99, 0.0)]);
+        assert_eq!(
+            [0, 10, 11, 40, 41].map(|least| some.share_of_bytes_from(least)),
+            [1.0, 1.0, 40.0 / 70.0, 40.0 / 70.0, 0.0]
+        );
+        let range = Sizes::new("r", Draw::Uniform { low: 1, high: 4 });
+        assert_eq!([1, 3, 5].map(|least| range.share_of_bytes_from(least)), [1.0, 0.7, 0.0]);
+        let fixed = Sizes::fixed(8);
+        assert_eq!([8, 9].map(|least| fixed.share_of_bytes_from(least)), [1.0, 0.0]);
+        assert_eq!(Sizes::fixed(0).share_of_bytes_from(1), 1.0);
     }
 
     #[test]

@@ -81,8 +81,8 @@ pub struct Observed {
     pub huge_bytes: Option<u64>,
     /// The nearest level that holds the footprint if hot, memory if cold, mixed if some of both.
     pub level: Level,
-    /// True if the footprint is less than twice the size of the next nearer level, which then holds a part of
-    /// it: the figures lie between those of the two levels.
+    /// True if a nearer level holds a part of the operands, so that the figures lie between those of two levels: the
+    /// footprint is less than twice its size, or over 5 % of the bytes belong to sizes whose footprint is.
     #[serde(default)]
     pub between: bool,
     /// The number of calls in a batch of a cold or mixed cell (every second batch has twice as many, unless

@@ -240,7 +240,7 @@ impl<'a> Bench<'a> {
             streamer,
             huge_bytes,
             level: workload::level_of(family, condition, caches),
-            between: condition.cache.method == CacheMethod::Hot && caches.is_between(layout.hot_bytes()),
+            between: workload::is_between(&layout, condition, caches),
             cached_bytes: caches.l3 as usize,
             placement: below(&mut rng, loops::PLACEMENTS),
             batch_calls: 1,

@@ -7,8 +7,11 @@
 //! Within a slot, a cold buffer starts at a random line, so that calls do not all compete for the same cache
 //! sets. A mixed operand has a hot slot, followed by those of an arena.
 
+mod level;
 mod operand;
 
+pub(crate) use self::level::is_between;
+pub use self::level::level_of;
 pub(crate) use self::operand::{Operand, Place};
 
 use self::operand::Turns;
@@ -18,7 +21,7 @@ use super::{LEAST_LIST, limits};
 use carryline_conditions::cache::EVICTING_PASSES;
 use carryline_conditions::sizes::SizeSource;
 use carryline_conditions::{Beside, CacheMethod, ColdBatch, Condition, Offsets, Operands, Then};
-use carryline_machine::environment::{CacheSizes, Level};
+use carryline_machine::environment::CacheSizes;
 use carryline_statistics::below;
 use carryline_variants::Family;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -183,9 +186,9 @@ impl Layout {
         self.dst.iter().chain(&self.src).filter(move |operand| is_arena && operand.cold)
     }
 
-    /// The bytes that the calls touch if the operands are hot.
-    pub fn hot_bytes(&self) -> u64 {
-        self.dst.iter().chain(&self.src).map(|operand| operand.footprint(self.largest)).sum()
+    /// The bytes that calls of up to `size` bytes touch if the operands are hot.
+    pub fn hot_bytes(&self, size: u64) -> u64 {
+        self.dst.iter().chain(&self.src).map(|operand| operand.footprint(size)).sum()
     }
 }
 
@@ -282,17 +285,6 @@ pub fn uses_few_lines(family: Family, condition: &Condition, caches: &CacheSizes
     layout
         .arenas(condition)
         .any(|operand| operand.turns.lines.is_none() && used(operand) as u64 <= caches.recent())
-}
-
-/// The cache level that a cell's operands come from: the nearest that holds them when hot, [`Level::Memory`]
-/// when cold, [`Level::Mixed`] if they vary.
-#[must_use]
-pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> Level {
-    match condition.cache.method {
-        CacheMethod::Mixed { .. } => Level::Mixed,
-        CacheMethod::Hot => caches.level(Layout::new(family, condition, caches).hot_bytes()),
-        _ => Level::Memory,
-    }
 }
 
 /// Fills `calls` with new random arguments, without allocating.

@@ -271,7 +271,9 @@ fn sizes_and_caches_determine_the_calls_of_cold_batches() {
 
 #[test]
 fn footprints_include_the_page_of_random_offsets() {
-    let hot = |offsets| Layout::new(Family::Copy, &condition(16 << 10, "hot", offsets), &CACHES).hot_bytes();
+    let hot = |offsets| {
+        Layout::new(Family::Copy, &condition(16 << 10, "hot", offsets), &CACHES).hot_bytes(16 << 10)
+    };
     assert_eq!((hot("0"), hot("random-line"), hot("random")), (32 << 10, 32 << 10, 40 << 10));
 }
 
@@ -328,26 +330,6 @@ fn isolated_calls_visit_every_window_and_none_adjacent_to_the_last() {
         seen.sort_unstable();
         assert!(seen.into_iter().eq(0..count), "{count}");
     }
-}
-
-#[test]
-fn levels_follow_the_caches() {
-    let levels: Vec<_> = [4096, 256 << 10, 8 << 20, 128 << 20].iter().map(|b| CACHES.level(*b)).collect();
-    assert_eq!(levels, [Level::L1, Level::L2, Level::L3, Level::Memory]);
-}
-
-#[test]
-fn buffers_that_fill_a_level_belong_to_the_next() {
-    let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
-    let level = |family, size| level_of(family, &condition(size, "hot", "0"), &caches);
-    assert_eq!(level(Family::Checksum, 28 << 10), Level::L1);
-    assert_eq!(level(Family::Checksum, 32 << 10), Level::L2);
-    assert_eq!(level(Family::Copy, 16 << 10), Level::L2, "source and destination count together");
-    assert_eq!(level(Family::Zero, 16 << 10), Level::L1);
-    assert_eq!(level_of(Family::Zero, &condition(64, "cold:clflush", "0"), &caches), Level::Memory);
-    let between = [28, 32, 63, 64, 448, 512, 1023, 1024].map(|kib: u64| caches.is_between(kib << 10));
-    assert_eq!(between, [false, true, true, false, false, true, true, false]);
-    assert!(caches.is_between(48 << 20) && !caches.is_between(64 << 20));
 }
 
 #[test]
