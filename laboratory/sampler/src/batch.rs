@@ -127,14 +127,13 @@ impl Bench<'_> {
 
     /// The bases of both operands in batch number `batch`, which is in this round.
     fn windows(&self, batch: usize) -> (*mut u8, *const u8) {
-        let base = |operand: Option<Operand>, start: *mut u8, first: usize| {
+        let base = |operand: Option<Operand>, start: *mut u8, at: usize| {
             let Some(operand) = operand else { return start };
-            let page = operand.start_page(first, self.rounds);
+            let [first, page] = [self.start_page[at], self.round_page[at]];
             let start = start.wrapping_sub(first * PAGE).wrapping_add(page * PAGE);
             prepare::window_base(start, &operand, batch)
         };
-        let [dst, src] = self.start_page;
-        (base(self.layout.dst, self.dst_start, dst), base(self.layout.src, self.src_start, src))
+        (base(self.layout.dst, self.dst_start, 0), base(self.layout.src, self.src_start, 1))
     }
 
     /// Moves the calls on the arena slots of mixed operands to the window of batch number `batch`; the hot

@@ -84,10 +84,12 @@ pub struct Bench<'a> {
     calls: Vec<Call>,
     /// The calls of a batch with mixed operands; those on arena slots are moved to the batch's window.
     shifted: Vec<Call>,
-    /// The starts of the operands in round 0, and the pages of their arenas that these are.
+    /// The starts of the operands before the first round, and the pages of their arenas that these are.
     dst_start: *mut u8,
     src_start: *mut u8,
     start_page: [usize; 2],
+    /// The pages where they start in this round.
+    round_page: [usize; 2],
     evict: Option<(*mut u8, usize)>,
     victim: (*const u8, usize),
     /// Concurrent work on another core, until the bench is dropped.
@@ -235,6 +237,7 @@ impl<'a> Bench<'a> {
             dst_start,
             src_start,
             start_page: buffers.start_page,
+            round_page: buffers.start_page,
             evict,
             victim,
             streamer,
@@ -343,6 +346,7 @@ impl<'a> Bench<'a> {
         let before = clock::ticks_per_cycle();
         let mut null_ticks = 0.0;
         shuffle(&mut self.rng, &mut self.order);
+        self.round_page = self.layout.start_pages(self.start_page, &mut self.rng);
         if !self.layout.uniform {
             let entries = self.entries(multiplier);
             let calls = &mut self.calls[..entries];

@@ -44,6 +44,43 @@ fn children_do_not_outlive_the_batch() {
     assert!(libc::WIFEXITED(ending) && libc::WEXITSTATUS(ending) == 0, "{ending:#x}");
 }
 
+/// The pages where buffers began, one bit each of those that follow the first.
+static PAGES_USED: AtomicU64 = AtomicU64::new(0);
+static FIRST_PAGE: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn notes_its_page(dst: *mut u8, len: usize) {
+    let page = dst as u64 / 4096;
+    let first = FIRST_PAGE.load(Ordering::Relaxed);
+    if (first..first + 64).contains(&page) {
+        PAGES_USED.fetch_or(1 << (page - first), Ordering::Relaxed);
+    }
+    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
+    unsafe { libc::memset(dst.cast(), 0, len) };
+}
+
+#[test]
+fn all_members_of_a_round_use_its_page() {
+    let subject = Subject::of_routine("test", Routine::Zero(notes_its_page));
+    let status = StatusPage::create().expect("a page");
+    let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a correct routine");
+    let condition = Condition { offsets: Offsets::Random, ..Condition::plain(64) };
+    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
+    let mut buffers = Buffers::new(1);
+    let members = [(&verified, 0), (&verified, 0), (&verified, 0)];
+    let mut bench =
+        Bench::new(Family::Zero, &condition, &members, &mut buffers, &caches, 1, &status).expect("a bench");
+    let arena = bench.dst_start.wrapping_sub(bench.start_page[0] * 4096);
+    FIRST_PAGE.store(arena as u64 / 4096, Ordering::Relaxed);
+    let mut rounds = Vec::new();
+    for _ in 0..32 {
+        PAGES_USED.store(0, Ordering::Relaxed);
+        bench.round(&mut Round::of(3), None, &status);
+        rounds.push(PAGES_USED.load(Ordering::Relaxed));
+    }
+    assert!(rounds.iter().all(|pages| pages.is_power_of_two()), "{rounds:x?}");
+    assert_ne!(rounds[..16], rounds[16..], "they repeat");
+}
+
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn counts(dst: *mut u8, len: usize) {

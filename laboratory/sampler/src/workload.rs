@@ -165,6 +165,14 @@ impl Layout {
         }
     }
 
+    /// The pages of their arenas where both operands begin in a round; each is drawn by itself, if it varies. `first` are
+    /// those of the process.
+    pub fn start_pages(&self, first: [usize; 2], rng: &mut Xoshiro256PlusPlus) -> [usize; 2] {
+        let [dst, src] = first;
+        [(self.dst, dst), (self.src, src)]
+            .map(|(operand, first)| operand.map_or(first, |operand| operand.start_page(first, rng)))
+    }
+
     /// The distances by which batch number `batch` moves the calls: of the destination and of the source.
     pub fn shifts(&self, batch: usize) -> [usize; 2] {
         [self.dst, self.src].map(|operand| operand.map_or(0, |operand| operand.shift(batch)))

@@ -131,11 +131,11 @@ impl Operand {
         window * self.window * self.stride + place * step + line * LINE
     }
 
-    /// The page of the arena where its slots begin in a round, below [`START_PAGES`], if they begin at `first` in round 0. Hot
-    /// buffers with offsets from the whole page move on by a page in every round; METHODOLOGY.md (Known biases) says why.
-    pub fn start_page(&self, first: usize, round: u32) -> usize {
-        let moves = self.place == Place::Page && !self.cold && self.slots == 1 && self.hot_percent.is_none();
-        if moves { (first + round as usize) % START_PAGES } else { first }
+    /// Draws the page of the arena where its slots begin in a round, below [`START_PAGES`], if it varies; otherwise it is
+    /// `first`. That of hot buffers with offsets from the whole page varies; METHODOLOGY.md (Known biases) says why.
+    pub fn start_page(&self, first: usize, rng: &mut Xoshiro256PlusPlus) -> usize {
+        let varies = self.place == Place::Page && !self.cold && self.slots == 1 && self.hot_percent.is_none();
+        if varies { below(rng, START_PAGES) } else { first }
     }
 
     /// Whether a call at this offset uses the hot slot of a mixed operand.

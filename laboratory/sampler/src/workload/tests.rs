@@ -184,22 +184,30 @@ fn random_offsets_are_uniform_in_the_page_and_independent() {
 }
 
 #[test]
-fn hot_buffers_anywhere_in_a_page_change_pages_between_rounds_and_others_stay() {
-    let pages = |cache, offsets| -> Vec<usize> {
+fn hot_buffers_anywhere_in_a_page_draw_their_pages_for_every_round_and_others_stay() {
+    /// The rounds that are expected for each pair of pages.
+    const EACH: usize = 32;
+    let pages = |cache, offsets| -> Vec<[usize; 2]> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(23);
         let layout = Layout::new(Family::Copy, &condition(40, cache, offsets), &CACHES);
-        let operand = layout.src.expect("a source");
-        (0..START_PAGES as u32).map(|round| operand.start_page(3, round)).collect()
+        (0..EACH * START_PAGES * START_PAGES).map(|_| layout.start_pages([3, 5], &mut rng)).collect()
     };
     for offsets in ["random", "alias"] {
-        let mut visited = pages("hot", offsets);
-        assert_eq!(visited[..2], [3, 4]);
-        visited.sort_unstable();
-        assert_eq!(visited, (0..START_PAGES).collect::<Vec<_>>(), "the arena has room for these");
-        assert_eq!(pages("cold:arena", offsets), [3; START_PAGES]);
-        assert_eq!(pages("mixed:40", offsets), [3; START_PAGES]);
+        let drawn = pages("hot", offsets);
+        let mut pairs = [[0; START_PAGES]; START_PAGES];
+        drawn.iter().for_each(|[dst, src]| pairs[*dst][*src] += 1);
+        assert!(pairs.as_flattened().iter().all(|count| (8..=64).contains(count)), "{offsets}: {pairs:?}");
+        // Every second round has a batch of twice the calls; pages must not alternate with it, or repeat.
+        for lag in [1, 2, START_PAGES] {
+            let same = drawn.windows(lag + 1).filter(|rounds| rounds[0][0] == rounds[lag][0]).count();
+            assert!((400..625).contains(&same), "{offsets} {lag}: {same} of {}", drawn.len());
+        }
+        for others in ["cold:arena", "mixed:40"] {
+            assert!(pages(others, offsets).iter().all(|both| *both == [3, 5]));
+        }
     }
     for offsets in ["0", "random-line", "end"] {
-        assert_eq!(pages("hot", offsets), [3; START_PAGES]);
+        assert!(pages("hot", offsets).iter().all(|both| *both == [3, 5]));
     }
 }
 
