@@ -93,9 +93,12 @@ impl Layout {
             let lines = if cold { PAGE } else { 0 };
             (largest as usize).saturating_add(usize::from(Offsets::MOST) + 1 + lines).next_multiple_of(PAGE)
         };
-        // A batch touches at most half of the second-level cache: otherwise the write-backs of its first
-        // calls would overlap its last ones, and longer batches would take longer per call.
-        let buffers_fitting = (caches.l2 as f64 / 2.0 / mean.max(64.0)).max(1.0) as usize;
+        // The cold operands of a double batch fill at most half of the second-level cache: otherwise the write-backs
+        // of its first calls would overlap its last ones, and longer batches would take longer per call.
+        let cold_operands = usize::from(family.writes() && cold(Operands::Destination))
+            + usize::from(family.reads() && cold(Operands::Source));
+        let bytes_per_call = mean.max(64.0) * cold_operands.max(1) as f64;
+        let buffers_fitting = (caches.l2 as f64 / 2.0 / bytes_per_call).max(1.0) as usize;
         let most_calls = if let Some(period) = period {
             period
         } else if single {
