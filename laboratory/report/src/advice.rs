@@ -12,7 +12,7 @@ use crate::figure::{baseline, speed};
 use crate::grouping::distinct;
 use crate::labels;
 use crate::recommend::tuning;
-use crate::recommend::{Situation, situations, slower_by};
+use crate::recommend::{Situation, isolated, isolated_note, situations, slower_by};
 use crate::roles::Roles;
 use crate::table::{Style, bold};
 use crate::text::{safe, wrap};
@@ -49,6 +49,8 @@ pub struct Advice {
     pub c_library: Option<(f64, String)>,
     /// The number of situations measured.
     pub situations: usize,
+    /// How many of them are of isolated calls, from which no advice is derived.
+    pub isolated: usize,
 }
 
 /// The choice for a family.
@@ -84,6 +86,7 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
         Some((median_floor(run)?, largest.1, safe(&largest.0)))
     });
     let tolerance = median_floor(run).unwrap_or(LEAST_LOSS);
+    let isolated = isolated(run);
     let gains = by_family.iter().filter_map(|(_, situations)| tuning::c_library(situations, place));
     Advice {
         machine: machine(run),
@@ -92,7 +95,8 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
         floor: largest,
         warnings: condensed(&run.warnings).len(),
         c_library: gains.max_by(|a, b| a.0.total_cmp(&b.0)),
-        situations: by_family.iter().map(|(_, situations)| situations.len()).sum(),
+        situations: by_family.iter().map(|(_, situations)| situations.len()).sum::<usize>() + isolated,
+        isolated,
         choices: by_family
             .iter()
             .filter_map(|(family, situations)| choice(*family, situations, roles, tolerance))
@@ -249,7 +253,7 @@ impl Advice {
         push(0, &format!("{}{run}", self.machine), 0);
         push(0, &self.trust_line(), 0);
         push(1, "", 0);
-        if self.choices.is_empty() {
+        if self.choices.is_empty() && self.isolated == 0 {
             push(0, "Nothing could be ranked, so there is no advice.", 0);
         }
         for choice in &self.choices {
@@ -260,6 +264,9 @@ impl Advice {
         }
         if let Some(text) = self.c_library_line() {
             push(2, &text, 0);
+        }
+        if let Some(text) = self.isolated_note() {
+            push(u32::from(!self.choices.is_empty()) * 2, &text, 0);
         }
         let mut out = String::new();
         for (_, line) in fitting(lines, MOST_LINES - 2) {
@@ -278,6 +285,12 @@ impl Advice {
         let (by, place) = self.c_library.as_ref()?;
         let times = times(1.0 + by);
         Some(format!("your libc: {times} as fast with other thresholds at {place}: carryline tune --libc"))
+    }
+
+    /// A sentence on the situations of isolated calls.
+    #[must_use]
+    pub fn isolated_note(&self) -> Option<String> {
+        isolated_note(self.isolated)
     }
 
     /// The grade of trust with its reason, the noise floor, and the number of warnings.

@@ -15,7 +15,7 @@ pub fn condition(cell: &Cell) -> String {
     let mut parts = vec![sizes(condition, observed)];
     parts.extend(segments(condition));
     parts.push(offsets(cell));
-    parts.push(cache(condition, observed));
+    parts.push(cache(cell));
     parts.extend(pages(condition, observed));
     parts.extend(then(condition.then));
     parts.extend(beside(condition.beside, observed));
@@ -153,7 +153,8 @@ fn offsets(cell: &Cell) -> String {
     }
 }
 
-fn cache(condition: &Condition, observed: Option<&Observed>) -> String {
+fn cache(cell: &Cell) -> String {
+    let (condition, observed) = (&cell.condition, cell.observed.as_ref());
     let Cache { method, operands, batch } = condition.cache;
     let hot = condition.cache.is_hot();
     let stated = if batch == ColdBatch::Unstated && !hot { ColdBatch::Stream } else { batch };
@@ -178,6 +179,9 @@ fn cache(condition: &Condition, observed: Option<&Observed>) -> String {
         if fixed_size(condition) != Some(observed.footprint_bytes) {
             seen.push(format!("footprint {}", byte_size_rough(observed.footprint_bytes)));
         }
+    }
+    if batch == ColdBatch::Single && cell.family.writes() {
+        seen.push("stores timed until they retire, not until they reach a cache".to_owned());
     }
     let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join(", ")) };
     format!("{state}{buffers}{seen}")
@@ -285,7 +289,10 @@ mod tests {
         insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush (64 calls per batch)");
         cell.condition.cache = "cold:clflush:single".parse().expect("a state");
         cell.observed = Some(Observed { batch_calls: Some(1), ..observed.clone() });
-        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush:single");
+        insta::assert_snapshot!(title(&cell), @"zero, independent calls: 4 KiB, offset 0, cold:clflush:single (stores timed until they retire, not until they reach a cache)");
+        cell.family = Family::Checksum;
+        insta::assert_snapshot!(title(&cell), @"checksum, independent calls: 4 KiB, offset 0, cold:clflush:single");
+        cell.family = Family::Zero;
         // As stored before conditions contained the batch.
         cell.condition.cache =
             serde_json::from_str(r#"{"method":"clflush","operands":"both"}"#).expect("an old state");

@@ -14,7 +14,7 @@ use crate::roles::Roles;
 use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{enumerate, safe, wrap};
 use crate::units::{byte_phrase, byte_size, percent_fine, times};
-use carryline_conditions::{Beside, Dependence, Then};
+use carryline_conditions::{Beside, ColdBatch, Dependence, Then};
 use carryline_results::{Cell, RunResult, Status};
 use carryline_variants::Family;
 
@@ -23,6 +23,8 @@ use carryline_variants::Family;
 pub struct Recommendation {
     /// False if the run was interrupted, so that situations are missing.
     pub complete: bool,
+    /// The number of situations of isolated calls, from which nothing is recommended.
+    pub isolated: usize,
     /// The recommendations by family, in the order of the run.
     pub families: Vec<FamilyAdvice>,
 }
@@ -76,7 +78,30 @@ impl Situation<'_> {
 pub fn recommend(run: &RunResult, roles: &Roles) -> Recommendation {
     let families = distinct(run.cells.iter().map(|cell| cell.family)).into_iter();
     let families = families.filter_map(|family| advise(run, roles, family)).collect();
-    Recommendation { complete: run.complete, families }
+    Recommendation { complete: run.complete, isolated: isolated(run), families }
+}
+
+/// The number of ranked situations of isolated calls.
+pub(crate) fn isolated(run: &RunResult) -> usize {
+    let families = distinct(run.cells.iter().map(|cell| cell.family)).into_iter();
+    families.map(|family| ranked(run, family, is_isolated).len()).sum()
+}
+
+/// A sentence on the situations of isolated calls; `None` if there are none.
+pub(crate) fn isolated_note(situations: usize) -> Option<String> {
+    let of = match situations {
+        0 => return None,
+        1 => "One situation".to_owned(),
+        count => format!("{count} situations"),
+    };
+    let verb = if situations == 1 { "is" } else { "are" };
+    Some(format!(
+        "{of} of isolated calls (:single) {verb} left out here: their stores are timed until they retire."
+    ))
+}
+
+fn is_isolated(cell: &Cell) -> bool {
+    cell.condition.cache.batch == ColdBatch::Single
 }
 
 fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice> {
@@ -109,11 +134,17 @@ fn advise(run: &RunResult, roles: &Roles, family: Family) -> Option<FamilyAdvice
     Some(FamilyAdvice { family, baselines, tables: tables.collect(), sentences })
 }
 
+/// The situations from which advice is derived: those of isolated calls are left out.
 pub(crate) fn situations(run: &RunResult, family: Family) -> Vec<Situation<'_>> {
+    ranked(run, family, |cell| !is_isolated(cell))
+}
+
+/// The situations with a winner among the cells that satisfy a condition.
+fn ranked(run: &RunResult, family: Family, is: fn(&Cell) -> bool) -> Vec<Situation<'_>> {
     // Mixed conditions are an error in a ranking; here they become separate situations.
-    let groups = grouped(run.cells.iter().filter(|cell| cell.family == family), |one, other| {
-        one.situation == other.situation && one.condition == other.condition
-    });
+    let cells = run.cells.iter().filter(|cell| cell.family == family && is(cell));
+    let groups =
+        grouped(cells, |one, other| one.situation == other.situation && one.condition == other.condition);
     let ranked = groups.into_iter().filter_map(|mut cells| {
         fastest_first(&mut cells);
         let won = |cell: &Cell| cell.status == Status::Ok && cell.rank == Some(1);
@@ -268,7 +299,8 @@ impl Recommendation {
             let note = "The run was interrupted: this is based on partial results.";
             out.push_str(&format!("{}\n", wrap(note, style.width, 0)));
         }
-        if self.families.is_empty() {
+        let note = isolated_note(self.isolated).map(|note| wrap(&note, style.width, 2) + "\n");
+        if self.families.is_empty() && note.is_none() {
             out.push_str("Nothing could be ranked, so there is nothing to recommend.\n");
         }
         for advice in &self.families {
@@ -281,6 +313,7 @@ impl Recommendation {
                 out.push('\n');
             }
         }
+        out.extend(note);
         out
     }
 }

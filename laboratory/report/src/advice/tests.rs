@@ -102,7 +102,7 @@ fn a_run_with_many_families_and_long_names_fits() {
     for family in Family::ALL {
         for size in [3, 40, 1500, 4096, 9000, 65_536] {
             let mut condition = Condition::plain(size);
-            condition.cache = "cold:clflush:single".parse().expect("a state");
+            condition.cache = "cold:clflush:src".parse().expect("a state");
             condition.dependence = Dependence::Chained;
             let named = ["libc_memset", "libc_memset_no_rep", "a_variant_with_a_very_long_name_of_its_own"];
             let cells = named.iter().enumerate().map(|(place, name)| {
@@ -114,6 +114,26 @@ fn a_run_with_many_families_and_long_names_fits() {
     for width in [60, 80, 100, 160] {
         text(&run, width);
     }
+}
+
+#[test]
+fn no_advice_is_derived_from_isolated_calls() {
+    let at = |cache: &str, raised: f64| {
+        let condition = Condition { cache: cache.parse().expect("a state"), ..Condition::plain(64 << 10) };
+        let rows = [("libc_memset", 100.0), ("libc_memset_no_rep", raised)];
+        let rows = rows.map(|(name, ticks)| cell(Family::Zero, name, condition.clone(), ticks));
+        let mut cells = rank(rows.to_vec(), Some("libc_memset"));
+        cells.iter_mut().for_each(|cell| cell.situation.push_str(&condition.cache.to_string()));
+        cells
+    };
+    let isolated = RunResult { cells: at("cold:clflush:single", 50.0), ..run() };
+    let alone = text(&isolated, 80);
+    assert!(!alone.contains("thresholds") && !alone.contains("Nothing could be ranked"), "{alone}");
+    assert!(alone.contains("(:single) is left out here: their stores are"), "{alone}");
+    assert_eq!(advice(&isolated, &fixture::roles()).situations, 1);
+    let both = [at("cold:clflush:single", 50.0), at("cold:clflush", 99.0)].concat();
+    let both = text(&RunResult { cells: both, ..run() }, 80);
+    assert!(both.contains("zero: keep memset") && !both.contains("thresholds"), "{both}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(super) fn padded(cell: &str) -> String {
 fn choices(run: &RunResult, roles: &Roles) -> Markup {
     let recommendation = recommend(run, roles);
     html! {
-        @if recommendation.families.is_empty() { p { "Nothing could be ranked, so there is nothing to recommend." } }
+        @if recommendation.families.is_empty() && recommendation.isolated == 0 { p { "Nothing could be ranked, so there is nothing to recommend." } }
         @for family in &recommendation.families {
             @for (dependence, choices) in &family.tables {
                 h3 { (family.title(*dependence)) }

@@ -171,7 +171,9 @@ fn top(run: &RunResult, advice: &Advice, about: &About, name: &str) -> Markup {
             @if !run.complete {
                 p.banner { "This run was interrupted or is not finished; the results are partial." }
             }
-            @if advice.choices.is_empty() && run.experiments.is_empty() {
+            @if let Some(note) = advice.isolated_note() {
+                p { (note) }
+            } @else if advice.choices.is_empty() && run.experiments.is_empty() {
                 p { "Nothing could be ranked, so there is no advice." }
             }
             div.advice {

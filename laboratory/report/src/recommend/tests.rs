@@ -113,11 +113,33 @@ fn each_situation_names_its_baseline_if_they_differ() {
 }
 
 #[test]
+fn nothing_is_recommended_from_isolated_calls() {
+    let at = |cache: &str, raised: f64| {
+        let cache = cache.parse().expect("a state");
+        let condition = Condition { cache, ..Condition::plain(64 << 10) };
+        let rows = [("carryline", 90.0), ("libc_memcpy", 100.0), ("libc_memcpy_no_rep", raised)];
+        let rows = rows.map(|(name, ticks)| cell(Family::Copy, name, condition.clone(), ticks));
+        let mut cells = rank(rows.to_vec(), Some("libc_memcpy"));
+        cells.iter_mut().for_each(|cell| cell.situation.push_str(&condition.cache.to_string()));
+        cells
+    };
+    let alone = advice(at("cold:clflush:single", 50.0));
+    insta::assert_snapshot!(alone, @"
+    What to use here
+    One situation of isolated calls (:single) is left out here: their stores are
+      timed until they retire.
+    ");
+    let both = advice([at("cold:clflush:single", 50.0), at("cold:clflush", 99.0)].concat());
+    assert!(both.contains("One situation measured: carryline is fastest."), "{both}");
+    assert!(both.contains("left out") && !both.contains("thresholds"), "{both}");
+}
+
+#[test]
 fn baselines_that_do_not_fit_are_omitted() {
     let names = ["libc_memset", "libc_memset_no_rep"];
     let cells = [40, 1500].into_iter().zip(names).map(|(size, baseline)| {
         let condition =
-            Condition { cache: "cold:clflush:single".parse().expect("a state"), ..Condition::plain(size) };
+            Condition { cache: "cold:clflush:src".parse().expect("a state"), ..Condition::plain(size) };
         let trio = [("carryline", 5.0), (names[0], 20.0), (names[1], 20.0)];
         let cells = trio.map(|(name, ticks)| cell(Family::Zero, name, condition.clone(), ticks));
         rank(cells.to_vec(), Some(baseline))
