@@ -6,7 +6,6 @@ use super::{Bench, prepare};
 use carryline_conditions::sizes::LEARNING_PASSES;
 use carryline_conditions::{CacheMethod, ColdBatch, Dependence, Then};
 use carryline_machine::clock;
-use carryline_statistics::shuffle;
 use carryline_verification::forked;
 use carryline_verification::status::{Now, Phase, StatusPage};
 use std::time::{Duration, Instant};
@@ -155,11 +154,9 @@ impl Bench<'_> {
 
     /// Shuffles the list's entries if their order is free.
     fn reorder(&mut self, entries: usize) {
-        if self.layout.period.is_some() {
-            return;
-        }
-        if !self.layout.uniform && self.condition.segments.len() <= 1 && self.layout.lag == 0 {
-            shuffle(&mut self.rng, &mut self.calls[..entries]);
+        if self.layout.period.is_none() && !self.layout.uniform {
+            let segments = self.condition.segments.len();
+            self.layout.reorder(segments, &mut self.rng, &mut self.calls[..entries]);
         }
     }
 

@@ -327,6 +327,21 @@ pub(crate) fn draw_calls(
     }
 }
 
+impl Layout {
+    /// Shuffles a list of calls; messages of several segments as a whole.
+    pub fn reorder(&self, segments: usize, rng: &mut Xoshiro256PlusPlus, calls: &mut [Call]) {
+        let segments = segments.max(1);
+        for last in (1..calls.len() / segments).rev() {
+            let other = below(rng, last + 1);
+            (0..segments).for_each(|at| calls.swap(last * segments + at, other * segments + at));
+        }
+        for (index, call) in calls.iter_mut().enumerate() {
+            call.dst = self.dst.map_or(call.dst, |operand| operand.renumbered(index, call.dst));
+            call.src = self.src.map_or(call.src, |operand| operand.renumbered(index, call.src));
+        }
+    }
+}
+
 /// An offset in a page that is 1 to 63 bytes above or below another, modulo the page.
 fn beside(offset: u32, rng: &mut Xoshiro256PlusPlus) -> u32 {
     let most = usize::from(Offsets::ALIAS_MOST);
@@ -335,5 +350,7 @@ fn beside(offset: u32, rng: &mut Xoshiro256PlusPlus) -> u32 {
     (offset + distance as u32) % PAGE as u32
 }
 
+#[cfg(test)]
+mod reordering;
 #[cfg(test)]
 mod tests;

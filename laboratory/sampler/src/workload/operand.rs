@@ -169,4 +169,13 @@ impl Operand {
         };
         (slot * self.stride + inside) as u32
     }
+
+    /// The offset of a call that changes its number in a list. The slots of a hot operand are used in turn, lest a buffer
+    /// that is read later be overwritten before; those of a cold one belong to the call.
+    pub fn renumbered(&self, index: usize, offset: u32) -> u32 {
+        if self.cold || self.hot_percent.is_some() {
+            return offset;
+        }
+        (index % self.window * self.stride) as u32 + offset % self.stride as u32
+    }
 }
