@@ -108,7 +108,11 @@ fn sizes(condition: &Condition, observed: Option<&Observed>) -> String {
         (Some(requested), _) => byte_phrase(requested),
         (None, Some(ran)) => {
             let mean = number(ran.size_mean);
-            format!("{} ({}, mean {mean}, {} distinct)", condition.sizes.label, span(ran), ran.size_distinct)
+            // Stored cells do not say whether the number is exact, but it is without sizes from 4095 bytes.
+            let is_exact = ran.size_distinct_is_exact || ran.size_max < 4095;
+            let distinct =
+                format!("{}{} distinct", if is_exact { "" } else { "at least " }, ran.size_distinct);
+            format!("{} ({}, mean {mean}, {distinct})", condition.sizes.label, span(ran))
         }
         (None, None) => condition.sizes.label.clone(),
     }
@@ -254,8 +258,12 @@ mod tests {
             level: Level::Memory,
             ..Observed::default()
         });
-        insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, 2 distinct), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source only) (footprint 954 MiB), huge pages requested, none granted, then read after 1 MiB of other calls");
+        insta::assert_snapshot!(title(&cell), @"copy, independent calls: fleet:memcpy-A (1 to 4 KiB, mean 123, at least 2 distinct), in 10 segments (0 + 512 + 1 KiB + 1536 + 2 KiB + 2560 + 3 KiB + 3584 + ...), destination offset 0, source offset 13, cold:arena (source only) (footprint 954 MiB), huge pages requested, none granted, then read after 1 MiB of other calls");
         insta::assert_snapshot!(brief(&cell.condition), @"fleet:memcpy-A, offset 0:13, cold:arena:src, huge pages, 10 segments, then read-later:1048576");
+        if let Some(observed) = &mut cell.observed {
+            observed.size_distinct_is_exact = true;
+        }
+        assert!(title(&cell).contains("mean 123, 2 distinct)"));
         cell.condition.beside = Beside::Stream;
         let words = fields(&cell.condition).map(|(_, word)| word);
         assert_eq!(

@@ -132,6 +132,8 @@ impl Gathered {
             total.size_min = total.size_min.min(more.size_min);
             total.size_max = total.size_max.max(more.size_max);
             total.size_mean += (more.size_mean - total.size_mean) / count;
+            total.size_distinct_is_exact &=
+                more.size_distinct_is_exact && more.size_distinct == total.size_distinct;
             total.size_distinct = total.size_distinct.max(more.size_distinct);
             total.dst_alignments = total.dst_alignments.max(more.dst_alignments);
             total.src_alignments = total.src_alignments.max(more.src_alignments);
@@ -144,5 +146,34 @@ impl Gathered {
             total.huge_bytes = total.huge_bytes.zip(more.huge_bytes).map(|(a, b)| a.min(b));
         }
         Some(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_sizes_is_exact_if_all_replicates_agree() {
+        let of = |replicates: &[(u64, bool)]| {
+            let situation = Situation {
+                name: "s".to_owned(),
+                family: Family::Zero,
+                condition: Condition::plain(1),
+                subjects: vec![],
+                baseline: None,
+                twins: vec![],
+                weight: 1.0,
+            };
+            let mut gathered = Gathered::new(situation);
+            for (size_distinct, size_distinct_is_exact) in replicates.iter().copied() {
+                let observed = Observed { size_distinct, size_distinct_is_exact, ..Observed::default() };
+                gathered.replicates.push(Replicate { observed: Some(observed), ..Replicate::default() });
+            }
+            gathered.observed().map(|observed| (observed.size_distinct, observed.size_distinct_is_exact))
+        };
+        assert_eq!(of(&[(2, true), (2, true)]), Some((2, true)));
+        assert_eq!(of(&[(2, true), (3, true), (3, true)]), Some((3, false)));
+        assert_eq!(of(&[(9, true), (9, false)]), Some((9, false)));
     }
 }

@@ -68,8 +68,12 @@ pub struct Observed {
     pub size_max: u64,
     /// The mean size of a call in bytes.
     pub size_mean: f64,
-    /// The number of different sizes; those from 4095 bytes count as one.
+    /// The number of different sizes in a replicate, or the largest of these numbers.
     pub size_distinct: u64,
+    /// False if there may be more sizes: replicates have different numbers, or one has more than are counted. Also
+    /// false in cells stored before 2026-11-27, in which all sizes from 4095 bytes count as one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub size_distinct_is_exact: bool,
     /// The number of different destination addresses modulo 64; 0 without a destination.
     pub dst_alignments: u64,
     /// The number of different source addresses modulo 64; 0 without a source.

@@ -16,7 +16,7 @@ pub(super) struct Seen {
     pub(super) size_max: u64,
     pub(super) dst_alignments: u64,
     pub(super) src_alignments: u64,
-    pub(super) sizes: [u64; 64],
+    pub(super) sizes: Sizes,
     /// Calls whose buffers are 1 to 63 bytes apart modulo a page.
     pub(super) near: u64,
     /// The number of buffers of mixed operands, and how many of them were hot.
@@ -33,7 +33,7 @@ impl Seen {
             size_max: 0,
             dst_alignments: 0,
             src_alignments: 0,
-            sizes: [0; 64],
+            sizes: Sizes::new(),
             near: 0,
             mixed: [0; 2],
         }
@@ -61,10 +61,49 @@ impl Seen {
             if reads {
                 self.src_alignments |= 1 << (call.src % 64);
             }
-            // Sizes up to 4095 are counted individually; larger ones share the last bit.
-            let size = call.len.min(4095) as usize;
-            self.sizes[size / 64] |= 1 << (size % 64);
+            self.sizes.note(call.len);
         }
+    }
+}
+
+/// The different sizes that were drawn.
+#[derive(Debug)]
+pub(super) struct Sizes {
+    /// A bit for each size below [`FEW`].
+    small: [u64; FEW as usize / 64],
+    /// The others, in ascending order; no more than [`MOST_LARGE`].
+    large: Vec<u64>,
+    /// Whether there were more.
+    more: bool,
+}
+
+/// Smaller sizes are counted without a bound.
+const FEW: u64 = 4096;
+/// At most this many different larger sizes are counted.
+const MOST_LARGE: usize = 1024;
+
+impl Sizes {
+    fn new() -> Sizes {
+        // A round does not allocate.
+        Sizes { small: [0; FEW as usize / 64], large: Vec::with_capacity(MOST_LARGE), more: false }
+    }
+
+    fn note(&mut self, size: u64) {
+        if size < FEW {
+            self.small[size as usize / 64] |= 1 << (size % 64);
+        } else if let Err(at) = self.large.binary_search(&size) {
+            if self.large.len() < MOST_LARGE {
+                self.large.insert(at, size);
+            } else {
+                self.more = true;
+            }
+        }
+    }
+
+    /// The number of different sizes, and whether there are no others.
+    fn distinct(&self) -> (u64, bool) {
+        let small: u64 = self.small.iter().map(|word| u64::from(word.count_ones())).sum();
+        (small + self.large.len() as u64, !self.more)
     }
 }
 
@@ -77,6 +116,7 @@ impl Bench<'_> {
         let uniform = self.layout.uniform;
         let seen = &self.seen;
         let segments = self.condition.segments.len().max(1) as f64;
+        let (size_distinct, size_distinct_is_exact) = if uniform { (1, true) } else { seen.sizes.distinct() };
         Observed {
             calls: seen.calls,
             size_min: if uniform { self.layout.largest } else { seen.size_min.min(seen.size_max) },
@@ -86,11 +126,8 @@ impl Bench<'_> {
             } else {
                 seen.bytes as f64 / seen.drawn as f64 * segments
             },
-            size_distinct: if uniform {
-                1
-            } else {
-                seen.sizes.iter().map(|word| u64::from(word.count_ones())).sum()
-            },
+            size_distinct,
+            size_distinct_is_exact,
             dst_alignments: alignments(uniform, self.layout.dst, seen.dst_alignments),
             src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
             footprint_bytes: footprint,
@@ -120,5 +157,27 @@ fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {
         None => 0,
         Some(_) if uniform => 1,
         Some(_) => u64::from(seen.count_ones()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_sizes_are_counted_one_by_one_up_to_a_bound() {
+        let mut sizes = Sizes::new();
+        assert_eq!(sizes.distinct(), (0, true));
+        for size in [0, 40, 4095, 4096, 8192, 8192, 1 << 40, 4096] {
+            sizes.note(size);
+        }
+        assert_eq!(sizes.distinct(), (6, true));
+        (0..MOST_LARGE as u64 - 3).for_each(|more| sizes.note(10_000 + more));
+        assert_eq!(sizes.distinct(), (MOST_LARGE as u64 + 3, true));
+        sizes.note(8192);
+        assert!(sizes.distinct().1, "not another one");
+        sizes.note(9000);
+        assert_eq!(sizes.distinct(), (MOST_LARGE as u64 + 3, false));
+        assert!(sizes.large.is_sorted() && sizes.large.capacity() == MOST_LARGE);
     }
 }
