@@ -78,7 +78,8 @@ pub struct Observed {
     pub dst_alignments: u64,
     /// The number of different source addresses modulo 64; 0 without a source.
     pub src_alignments: u64,
-    /// The bytes that the cell accesses before it returns to the same cache line.
+    /// The bytes that the cell accesses before it returns to the same cache line: of cold buffers whole lines, of hot ones
+    /// the largest call, and a page more if offsets are drawn from the page.
     pub footprint_bytes: u64,
     /// The bytes of its buffers that the kernel mapped with huge pages; `None` if the kernel does not report
     /// it.

@@ -2,6 +2,7 @@
 
 use super::Bench;
 use super::loops::Call;
+use super::prepare::LINE;
 use super::streamer::Streamer;
 use super::workload::{Layout, Operand, PAGE};
 use carryline_results::Observed;
@@ -16,6 +17,8 @@ pub(super) struct Seen {
     pub(super) size_max: u64,
     pub(super) dst_alignments: u64,
     pub(super) src_alignments: u64,
+    /// The cache lines of cold destinations and sources.
+    pub(super) cold_lines: [u64; 2],
     pub(super) sizes: Sizes,
     /// Calls whose buffers are 1 to 63 bytes apart modulo a page.
     pub(super) near: u64,
@@ -33,6 +36,7 @@ impl Seen {
             size_max: 0,
             dst_alignments: 0,
             src_alignments: 0,
+            cold_lines: [0; 2],
             sizes: Sizes::new(),
             near: 0,
             mixed: [0; 2],
@@ -45,10 +49,17 @@ impl Seen {
         let (writes, reads) = (layout.dst.is_some(), layout.src.is_some());
         for call in calls {
             self.near += u64::from(writes && reads && is_near(&layout.moved(call, shifts)));
-            for (operand, offset) in [(&layout.dst, call.dst), (&layout.src, call.src)] {
-                if let Some(operand) = operand.as_ref().filter(|operand| operand.hot_percent.is_some()) {
+            let operands = [(&layout.dst, call.dst), (&layout.src, call.src)];
+            for ((operand, offset), lines) in operands.into_iter().zip(&mut self.cold_lines) {
+                let Some(operand) = operand.as_ref().filter(|operand| operand.cold) else { continue };
+                let is_hot = operand.is_hot_slot(offset);
+                if operand.hot_percent.is_some() {
                     self.mixed[0] += 1;
-                    self.mixed[1] += u64::from(operand.is_hot_slot(offset));
+                    self.mixed[1] += u64::from(is_hot);
+                }
+                if !is_hot && call.len > 0 {
+                    // Calls are moved by whole lines.
+                    *lines += (u64::from(offset) % LINE as u64 + call.len).div_ceil(LINE as u64);
                 }
             }
             self.drawn += 1;
@@ -63,6 +74,16 @@ impl Seen {
             }
             self.sizes.note(call.len);
         }
+    }
+
+    /// The bytes that calls access before they return to a line that was cold.
+    fn footprint(&self, layout: &Layout) -> u64 {
+        let operands = [layout.dst, layout.src].into_iter().zip(self.cold_lines);
+        let bytes = operands.filter_map(|(operand, lines)| {
+            let per_call = (lines * LINE as u64) as f64 / self.drawn.max(1) as f64;
+            Some(operand?.hot_footprint(layout.largest) + operand?.cold_footprint(per_call))
+        });
+        bytes.sum()
     }
 }
 
@@ -111,8 +132,6 @@ impl Bench<'_> {
     /// Facts about the calls that ran, for labelling the result.
     #[must_use]
     pub fn observed(&self) -> Observed {
-        let operands: Vec<&Operand> = self.layout.dst.iter().chain(&self.layout.src).collect();
-        let footprint: u64 = operands.iter().map(|operand| operand.footprint(self.layout.largest)).sum();
         let uniform = self.layout.uniform;
         let seen = &self.seen;
         let segments = self.condition.segments.len().max(1) as f64;
@@ -130,7 +149,7 @@ impl Bench<'_> {
             size_distinct_is_exact,
             dst_alignments: alignments(uniform, self.layout.dst, seen.dst_alignments),
             src_alignments: alignments(uniform, self.layout.src, seen.src_alignments),
-            footprint_bytes: footprint,
+            footprint_bytes: seen.footprint(&self.layout),
             huge_bytes: self.huge_bytes,
             level: self.level,
             between: self.between,
@@ -163,6 +182,65 @@ fn alignments(uniform: bool, operand: Option<Operand>, seen: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::draw_calls;
+    use carryline_conditions::Condition;
+    use carryline_conditions::sizes::SizeSource;
+    use carryline_machine::environment::CacheSizes;
+    use carryline_variants::Family;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// The footprint of copies as stated, and the bytes of the lines of all batches until their places repeat.
+    fn footprints(size: u64, cache: &str, offsets: &str) -> (u64, u64) {
+        let caches = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 16 << 20 };
+        let condition = Condition {
+            cache: cache.parse().expect("a cache state"),
+            offsets: offsets.parse().expect("offsets"),
+            ..Condition::plain(size)
+        };
+        let layout = Layout::new(Family::Copy, &condition, &caches);
+        let (mut seen, mut rng) = (Seen::new(), Xoshiro256PlusPlus::seed_from_u64(3));
+        let sizes = SizeSource::new(&condition.sizes);
+        let [dst, src] = [layout.dst, layout.src].map(|operand| operand.expect("both"));
+        let mut used = [dst, src].map(|operand| vec![false; operand.span() / LINE + 1]);
+        let mut calls = vec![Call::default(); dst.window.max(src.window)];
+        let batches = [dst, src].map(|operand| operand.windows() * operand.turns.places);
+        for batch in 0..batches[0].max(batches[1]) {
+            draw_calls(&layout, &condition, &sizes, &mut rng, &mut calls);
+            seen.note(&calls, &layout, batch);
+            for call in calls.iter().map(|call| layout.moved(call, layout.shifts(batch))) {
+                for (used, start) in used.iter_mut().zip([call.dst, call.src]) {
+                    let lines = start as usize / LINE..(start as usize + call.len as usize).div_ceil(LINE);
+                    used[lines].fill(true);
+                }
+            }
+        }
+        let lines = used.iter().flatten().filter(|used| **used).count();
+        (seen.footprint(&layout), (lines * LINE) as u64)
+    }
+
+    #[test]
+    fn footprints_of_cold_buffers_count_whole_lines() {
+        for (size, cache, offsets) in [
+            (40, "cold:clflush", "0"),
+            (40, "cold:clflush", "30"),
+            (40, "cold:clflush", "random"),
+            (1500, "cold:clflush", "random"),
+            (1500, "cold:evict", "63"),
+            (1500, "cold:clflush", "end"),
+            (1500, "cold:arena", "random"),
+            (4096, "cold:arena", "0"),
+            (1500, "mixed:40", "random"),
+        ] {
+            let (stated, found) = footprints(size, cache, offsets);
+            let ratio = stated as f64 / found as f64;
+            // Neighbouring slots of an arena overlap a little, and a hot slot has a page that few calls leave untouched.
+            assert!((0.99..1.06).contains(&ratio), "{size} {cache} {offsets}: {stated} for {found}");
+        }
+        // The hot buffer is the size of a call.
+        let (stated, found) = footprints(4096, "cold:clflush:src", "0");
+        assert_eq!(stated, found);
+    }
 
     #[test]
     fn large_sizes_are_counted_one_by_one_up_to_a_bound() {

@@ -199,7 +199,7 @@ impl Layout {
 
     /// The bytes that calls of up to `size` bytes touch if the operands are hot.
     pub fn hot_bytes(&self, size: u64) -> u64 {
-        self.dst.iter().chain(&self.src).map(|operand| operand.footprint(size)).sum()
+        self.dst.iter().chain(&self.src).map(|operand| operand.hot_footprint(size)).sum()
     }
 }
 

@@ -101,14 +101,23 @@ impl Operand {
         }
     }
 
-    /// The bytes that calls of up to `largest` bytes touch in all places of its slots. For a hot slot with offsets from
-    /// the whole page, this is a page more than the call.
-    pub fn footprint(&self, largest: u64) -> u64 {
-        let drawn = match self.place {
-            Place::Page if !self.cold => PAGE as u64,
-            _ => 0,
+    /// The bytes that calls of up to `largest` bytes touch in its hot slots. With offsets from the whole page, this is a
+    /// page more than the call for each.
+    pub fn hot_footprint(&self, largest: u64) -> u64 {
+        let slots = match (self.cold, self.hot_percent) {
+            (_, Some(_)) => 1,
+            (true, None) => 0,
+            (false, None) => self.slots as u64,
         };
-        (largest + drawn) * (self.slots * self.turns.places) as u64
+        let drawn = if self.place == Place::Page { PAGE as u64 } else { 0 };
+        (largest + drawn) * slots
+    }
+
+    /// The bytes of the lines that calls touch in all places of its cold slots, if one touches `per_call` bytes of lines
+    /// in the mean: all before the first line is used again.
+    pub fn cold_footprint(&self, per_call: f64) -> u64 {
+        let all = if self.cold { per_call * (self.slots * self.turns.places) as f64 } else { 0.0 };
+        (all as u64).min(self.span() as u64)
     }
 
     /// The number of windows.
