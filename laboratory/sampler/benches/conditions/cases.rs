@@ -1,6 +1,8 @@
 //! The checked conditions, and how the second harness establishes each.
 
-use crate::harness::{LINE, World, anywhere, near};
+use crate::cold::{Cold, any_line};
+use crate::dependence::Between;
+use crate::harness::{LINE, PAGE, World, anywhere, near};
 use carryline_variants::Family;
 
 /// A condition, and how the second harness establishes it.
@@ -10,6 +12,7 @@ pub struct Case {
     pub sizes: &'static str,
     pub offsets: &'static str,
     pub cache: &'static str,
+    pub dependence: &'static str,
     pub segments: &'static [u32],
     pub then: &'static str,
     pub beside: &'static str,
@@ -27,14 +30,17 @@ fn case(
 ) -> Case {
     let [sizes, offsets, cache] = words;
     let (segments, others): (&[u32], &[&str]) = (&[], &[]);
-    let (then, beside) = ("nothing", "nothing");
-    Case { family, variant, sizes, offsets, cache, segments, then, beside, others, second }
+    let (dependence, then, beside) = ("independent", "nothing", "nothing");
+    Case { family, variant, sizes, offsets, cache, dependence, segments, then, beside, others, second }
 }
 
 pub fn cases() -> Vec<Case> {
     use Family::{Checksum, Copy, Zero};
-    const STREAM: fn(&mut World, usize) -> f64 = |world, calls| world.flushed(4096, calls);
-    const SINGLE: fn(&mut World, usize) -> f64 = |world, _| world.flushed(4096, 1);
+    const STREAM: fn(&mut World, usize) -> f64 =
+        |world, calls| world.flushed(4096, calls, any_line, Cold::Both);
+    const SINGLE: fn(&mut World, usize) -> f64 = |world, _| world.flushed(4096, 1, any_line, Cold::Both);
+    const CHAINED: fn(&mut World, usize) -> f64 = |world, _| world.apart_by(1500, Between::Result);
+    const FENCED: fn(&mut World, usize) -> f64 = |world, _| world.apart_by(1500, Between::Fence);
     vec![
         case(Zero, "carryline", ["4K", "0", "hot"], |world, _| world.hot(4096, |_| (0, 0))),
         case(Copy, "carryline", ["4K", "0", "hot"], |world, _| world.hot(4096, |_| (0, 0))),
@@ -62,16 +68,69 @@ pub fn cases() -> Vec<Case> {
         case(Zero, "carryline", ["4K", "0", "cold:clflush:single"], SINGLE),
         case(Zero, "libc_memset", ["4K", "0", "cold:clflush"], STREAM),
         case(Zero, "libc_memset", ["4K", "0", "cold:clflush:single"], SINGLE),
-        case(Checksum, "carryline", ["1500", "0", "cold:clflush"], |world, calls| world.flushed(1500, calls)),
-        case(Checksum, "carryline", ["1500", "0", "cold:clflush:single"], |world, _| world.flushed(1500, 1)),
-        case(Checksum, "carryline", ["1500", "random", "cold:arena"], |world, calls| {
-            world.arena(1500, calls)
+        case(Checksum, "carryline", ["1500", "0", "cold:clflush"], |world, calls| {
+            world.flushed(1500, calls, any_line, Cold::Both)
         }),
-        case(Copy, "carryline", ["4K", "random", "cold:arena"], |world, calls| world.arena(4096, calls)),
-        case(Copy, "carryline", ["4K", "random", "cold:arena:single"], |world, _| world.arena(4096, 1)),
-        case(Checksum, "carryline", ["1500", "0", "cold:evict"], |world, calls| world.evicted(1500, calls)),
-        case(Checksum, "carryline", ["1500", "0", "cold:evict:single"], |world, _| world.evicted(1500, 1)),
-        case(Copy, "carryline", ["4K", "random", "mixed:50"], |world, calls| world.sometimes(4096, calls)),
+        case(Checksum, "carryline", ["1500", "0", "cold:clflush:single"], |world, _| {
+            world.flushed(1500, 1, any_line, Cold::Both)
+        }),
+        case(Copy, "carryline", ["1500", "random", "cold:clflush"], |world, calls| {
+            world.flushed(1500, calls, anywhere, Cold::Both)
+        }),
+        case(Copy, "carryline", ["4K", "0", "cold:clflush:src"], |world, calls| {
+            world.flushed(4096, calls, any_line, Cold::Source)
+        }),
+        case(Copy, "carryline", ["4K", "0", "cold:clflush:dst"], |world, calls| {
+            world.flushed(4096, calls, any_line, Cold::Destination)
+        }),
+        case(Checksum, "carryline", ["1500", "random", "cold:arena"], |world, calls| {
+            world.arena(1500, calls, anywhere, Cold::Both)
+        }),
+        case(Copy, "carryline", ["4K", "random", "cold:arena"], |world, calls| {
+            world.arena(4096, calls, anywhere, Cold::Both)
+        }),
+        case(Copy, "carryline", ["4K", "alias", "cold:arena"], |world, calls| {
+            world.arena(4096, calls, near, Cold::Both)
+        }),
+        case(Copy, "carryline", ["4K", "random", "cold:arena:src"], |world, calls| {
+            world.arena(4096, calls, anywhere, Cold::Source)
+        }),
+        case(Copy, "carryline", ["4K", "random", "cold:arena:dst"], |world, calls| {
+            world.arena(4096, calls, anywhere, Cold::Destination)
+        }),
+        case(Copy, "carryline", ["4K", "random", "cold:arena:single"], |world, _| {
+            world.arena(4096, 1, anywhere, Cold::Both)
+        }),
+        case(Checksum, "carryline", ["1500", "0", "cold:evict"], |world, calls| {
+            world.evicted(1500, calls, any_line)
+        }),
+        case(Checksum, "carryline", ["1500", "random", "cold:evict"], |world, calls| {
+            world.evicted(1500, calls, anywhere)
+        }),
+        case(Checksum, "carryline", ["1500", "0", "cold:evict:single"], |world, _| {
+            world.evicted(1500, 1, any_line)
+        }),
+        case(Copy, "carryline", ["4K", "random", "mixed:10"], |world, calls| {
+            world.sometimes(4096, calls, 10)
+        }),
+        case(Copy, "carryline", ["4K", "random", "mixed:50"], |world, calls| {
+            world.sometimes(4096, calls, 50)
+        }),
+        case(Copy, "carryline", ["4K", "random", "mixed:90"], |world, calls| {
+            world.sometimes(4096, calls, 90)
+        }),
+        // Nothing is unmapped after these buffers, which makes no difference to a correct routine.
+        case(Copy, "carryline", ["1500", "end", "hot"], |world, _| {
+            world.hot(1500, |_| (PAGE - 1500, PAGE - 1500))
+        }),
+        Case { dependence: "chained", ..case(Checksum, "carryline", ["1500", "0", "hot"], CHAINED) },
+        Case { dependence: "chained", ..case(Copy, "carryline", ["1500", "0", "hot"], CHAINED) },
+        Case { dependence: "fenced", ..case(Checksum, "carryline", ["1500", "0", "hot"], FENCED) },
+        Case { dependence: "fenced", ..case(Copy, "carryline", ["1500", "0", "hot"], FENCED) },
+        Case {
+            then: "read",
+            ..case(Zero, "carryline", ["4K", "0", "hot"], |world, _| world.apart_by(4096, Between::Reading))
+        },
         Case {
             segments: &[512, 1024, 64],
             ..case(Checksum, "carryline", ["1600", "random", "hot"], |world, _| {
@@ -85,7 +144,7 @@ pub fn cases() -> Vec<Case> {
         Case {
             beside: "stream",
             ..case(Copy, "carryline", ["4K", "random", "cold:arena"], |world, calls| {
-                world.beside_stream(|world| world.arena(4096, calls))
+                world.beside_stream(|world| world.arena(4096, calls, anywhere, Cold::Both))
             })
         },
     ]

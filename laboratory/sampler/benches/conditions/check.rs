@@ -85,6 +85,7 @@ pub fn run(wanted: &[String]) {
             sizes: Sizes::parse_list(case.sizes).expect("sizes").remove(0),
             offsets: case.offsets.parse().expect("offsets"),
             cache: case.cache.parse().expect("a cache state"),
+            dependence: case.dependence.parse().expect("a dependence"),
             segments: case.segments.to_vec(),
             then: case.then.parse().expect("a follow-up"),
             beside: case.beside.parse().expect("a load"),
@@ -96,6 +97,9 @@ pub fn run(wanted: &[String]) {
             if value != usual {
                 name = format!("{name} {word} {value}");
             }
+        }
+        if case.dependence != "independent" {
+            name = format!("{name} {}", case.dependence);
         }
         if !case.others.is_empty() {
             name = format!("{name}, {} others", case.others.len());

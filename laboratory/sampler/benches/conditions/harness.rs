@@ -5,30 +5,23 @@ use carryline_variants::landing::{Landing, MoveFn, SetFn};
 use carryline_variants::{ChecksumFn, CopyFn, Family, Routine, ZeroFn, find};
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::arch::asm;
-use std::arch::x86_64::{_mm_clflush, _mm_mfence};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 /// The bytes of a cache line.
 pub const LINE: usize = 64;
 /// The maximum number of samples, and the time for them.
 pub const SAMPLES: usize = 60;
 pub const TIME: Duration = Duration::from_millis(150);
 /// The calls of a hot batch.
-const HOT_CALLS: usize = 400;
+pub const HOT_CALLS: usize = 400;
 
 pub fn anywhere(random: &mut Random) -> (usize, usize) {
     (random.below(PAGE), random.below(PAGE))
-}
-
-/// The distance between buffers that share no line. It is also the sampler's: it determines how many buffers
-/// share a line of the page table, which is part of what a cold call waits for.
-fn spacing(len: usize) -> usize {
-    len.next_multiple_of(PAGE) + 2 * PAGE
 }
 
 pub fn near(random: &mut Random) -> (usize, usize) {
@@ -52,10 +45,10 @@ impl Random {
 
 /// The addresses and length of a call.
 #[derive(Clone, Copy)]
-struct Call {
-    dst: usize,
-    src: usize,
-    len: usize,
+pub struct Call {
+    pub dst: usize,
+    pub src: usize,
+    pub len: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -80,7 +73,7 @@ impl Kernel {
     }
 
     #[inline(always)]
-    fn call(self, call: Call, seed: u32) -> u32 {
+    pub fn call(self, call: Call, seed: u32) -> u32 {
         let (dst, src) = (call.dst as *mut u8, call.src as *const u8);
         // SAFETY: every call uses `len` bytes inside regions of the world, which nothing else uses, and
         // source and destination are different regions; the routine is verified.
@@ -99,10 +92,10 @@ impl Kernel {
 
 /// The usual action after a call. It is one type, and so [`time`] one function: with a closure at each place,
 /// the untimed calls would teach the branch predictors another copy of the loop than the timed one.
-fn nothing() {}
+pub fn nothing() {}
 
 #[inline(never)]
-fn time(kernel: Kernel, calls: &[Call], after: impl Fn()) -> f64 {
+pub fn time(kernel: Kernel, calls: &[Call], after: impl Fn()) -> f64 {
     let begin = clock::start();
     let mut sink = 0;
     for call in calls {
@@ -116,9 +109,9 @@ fn time(kernel: Kernel, calls: &[Call], after: impl Fn()) -> f64 {
 
 /// Page-aligned memory on base pages, written once and never freed.
 #[derive(Clone, Copy)]
-struct Region {
-    start: usize,
-    len: usize,
+pub struct Region {
+    pub start: usize,
+    pub len: usize,
 }
 
 impl Region {
@@ -141,7 +134,7 @@ impl Region {
     /// Reads a byte of every line, from the last to the first, and folds them into one, as the sampler's
     /// reader does: each line takes an iteration of the loop, at least a cycle. A loop that discards its
     /// loads takes about a third of that, and an unrolled one, with fewer instructions, overlaps the next call.
-    fn read(self) {
+    pub fn read(self) {
         let (mut folded, mut at) = (0, self.len);
         while at >= LINE {
             at -= LINE;
@@ -156,11 +149,11 @@ impl Region {
 
 pub struct World {
     pub kernel: Kernel,
-    near: [Region; 2],
-    far: [Region; 2],
-    walk: Region,
-    cursor: usize,
-    random: Random,
+    pub near: [Region; 2],
+    pub far: [Region; 2],
+    pub walk: Region,
+    pub cursor: usize,
+    pub random: Random,
     overhead: f64,
     streamer: usize,
 }
@@ -183,7 +176,7 @@ impl World {
     }
 
     /// The median of as many samples as time allows; a sample is a number of ticks and of calls.
-    fn median(&mut self, mut sample: impl FnMut(&mut World) -> (f64, usize)) -> f64 {
+    pub fn median(&mut self, mut sample: impl FnMut(&mut World) -> (f64, usize)) -> f64 {
         let begin = Instant::now();
         let mut all = Vec::new();
         while all.len() < 5 || (all.len() < SAMPLES && begin.elapsed() < TIME) {
@@ -235,126 +228,6 @@ impl World {
                 }
                 (time(world.kernel, &list, nothing), period)
             }
-        })
-    }
-
-    /// Runs the routine somewhere in far memory, whose lines are cold too, to warm its code.
-    fn warm_code(&mut self, len: usize) {
-        let at = self.random.below(self.far[0].len - len) / PAGE * PAGE;
-        let call = Call { dst: self.far[0].start + at, src: self.far[1].start + at, len };
-        time(self.kernel, &[call; 16], nothing);
-    }
-
-    fn shuffle<T>(&mut self, list: &mut [T]) {
-        for last in (1..list.len()).rev() {
-            list.swap(last, self.random.below(last + 1));
-        }
-    }
-
-    /// Buffers that share no cache line, in random order of addresses.
-    fn apart(&mut self, len: usize, count: usize) -> Vec<Call> {
-        let stride = spacing(len);
-        let mut places: Vec<usize> = (0..count).collect();
-        self.shuffle(&mut places);
-        places
-            .into_iter()
-            .map(|place| {
-                let mut at =
-                    |region: Region| region.start + place * stride + self.random.below(PAGE / LINE) * LINE;
-                Call { dst: at(self.far[0]), src: at(self.far[1]), len }
-            })
-            .collect()
-    }
-
-    pub fn flushed(&mut self, len: usize, count: usize) -> f64 {
-        self.median(|world| {
-            let calls = world.apart(len, count);
-            time(world.kernel, &calls, nothing);
-            world.warm_code(len);
-            for call in &calls {
-                for start in [call.dst, call.src] {
-                    for line in (start / LINE * LINE..start + len).step_by(LINE) {
-                        // SAFETY: a line of a region; flushing does not change contents.
-                        unsafe { _mm_clflush(line as *const u8) };
-                    }
-                }
-            }
-            // SAFETY: part of every x86-64 CPU.
-            unsafe { _mm_mfence() };
-            (time(world.kernel, &calls, nothing), count)
-        })
-    }
-
-    pub fn evicted(&mut self, len: usize, count: usize) -> f64 {
-        self.median(|world| {
-            let calls = world.apart(len, count);
-            time(world.kernel, &calls, nothing);
-            // The buffers were used a moment ago; the sampler's were last used several evictions ago. With two
-            // passes here, the streams are up to a quarter faster than the sampler's; with four they agree.
-            for _ in 0..4 {
-                world.walk.read();
-            }
-            world.warm_code(len);
-            // The list was evicted too, and a call by itself would wait for it: copied, it is cached.
-            let calls = calls.clone();
-            (time(world.kernel, &calls, nothing), count)
-        })
-    }
-
-    /// The next calls of a walk through memory too large to cache, in random order; a call by itself is at a
-    /// random place of it, so that no prefetcher expects it and its page-table entries are not cached either.
-    fn fresh(&mut self, len: usize, count: usize) -> Vec<Call> {
-        let stride = spacing(len);
-        let mut calls: Vec<Call> = (0..count)
-            .map(|_| {
-                let step = if count == 1 { self.random.below(self.far[0].len) } else { stride };
-                self.cursor = (self.cursor + step) % (self.far[0].len - 2 * stride);
-                let at = self.cursor / PAGE * PAGE;
-                let (dst, src) = anywhere(&mut self.random);
-                Call { dst: self.far[0].start + at + dst, src: self.far[1].start + at + src, len }
-            })
-            .collect();
-        self.shuffle(&mut calls);
-        calls
-    }
-
-    /// Writes to every page of the far memory, whose lines stay uncached. A virtual machine's host may have taken pages
-    /// back, and returns them at the first access: on one host after a tenth of a millisecond.
-    fn bring_back(&mut self) {
-        for region in self.far {
-            for at in (0..region.len).step_by(PAGE) {
-                let word = (region.start + at) as *mut usize;
-                // SAFETY: a word of the region, which starts with a page.
-                unsafe { word.write_volatile(word.read_volatile()) };
-            }
-        }
-        self.walk.read();
-    }
-
-    pub fn arena(&mut self, len: usize, count: usize) -> f64 {
-        self.bring_back();
-        self.median(|world| {
-            let calls = world.fresh(len, count);
-            world.warm_code(len);
-            (time(world.kernel, &calls, nothing), count)
-        })
-    }
-
-    /// Each buffer is near or far at random.
-    pub fn sometimes(&mut self, len: usize, count: usize) -> f64 {
-        self.bring_back();
-        self.median(|world| {
-            let mut calls = world.fresh(len, count);
-            for call in &mut calls {
-                if world.random.below(2) == 0 {
-                    call.dst = world.near[0].start + call.dst % PAGE;
-                }
-                if world.random.below(2) == 0 {
-                    call.src = world.near[1].start + call.src % PAGE;
-                }
-            }
-            world.warm_code(len);
-            (time(world.kernel, &calls, nothing), count)
         })
     }
 

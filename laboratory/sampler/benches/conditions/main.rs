@@ -18,6 +18,10 @@ mod cases;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod check;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod cold;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod dependence;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod harness;
 
 fn main() {
