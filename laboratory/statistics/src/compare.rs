@@ -51,7 +51,8 @@ impl Order {
 ///   close to 1 by chance, and its interval shows how far off it could have been;
 /// - [`LEAST_FLOOR`], so that it is never 0.
 ///
-/// One to three pairs of the same situation suffice; more do not widen the floor. Use pairs of the same
+/// One to three pairs of the same situation suffice. Each further pair can only raise the first figure, so the floor
+/// of many is that of the worst; the second one, a median, does not grow with their number. Use pairs of the same
 /// situation for [`compare`]; a floor over a whole run is only for its summary. Without a pair, the result is
 /// [`LEAST_FLOOR`], and the caller should state that there was none.
 ///
@@ -141,6 +142,11 @@ mod tests {
         // The median of the three half-widths, not the widest.
         let three = [pair(1.0, 0.99, 1.01), pair(1.0, 0.98, 1.02), pair(1.0, 0.5, 2.0)];
         assert!((noise_floor(&three) - 0.8 * ((1.02f64 / 0.98).sqrt() - 1.0)).abs() < 1e-12);
+        // Of the biases, the largest: a further pair may widen the floor, and never narrows it below another's bias.
+        let (near, far) = (pair(1.002, 0.999, 1.005), pair(1.02, 1.017, 1.023));
+        assert!((noise_floor(&[near]) - LEAST_FLOOR).abs() < 1e-12);
+        assert!((noise_floor(&[near, far]) - 0.02).abs() < 1e-12);
+        assert!((noise_floor(&[near, near, near, far]) - 0.02).abs() < 1e-12);
         // Perfect agreement still gives the least floor; an unbounded interval is no evidence.
         assert_eq!(noise_floor(&[pair(1.0, 1.0, 1.0)]), LEAST_FLOOR);
         assert_eq!(noise_floor(&[pair(1.0, 0.0, f64::INFINITY)]), LEAST_FLOOR);
