@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Untimed calls before a batch, to warm code and branch predictors as in a busy program.
 pub(super) const WARM_CALLS: usize = 16;
-/// The least time of untimed calls before a hot batch. Wide multipliers that have rested start slowly: up to
+/// The least time of untimed calls before a batch. Wide multipliers that have rested start slowly: up to
 /// 7 microseconds at a third of their speed on Granite Rapids.
 const WARM_TIME: Duration = Duration::from_micros(10);
 
@@ -180,9 +180,11 @@ impl Bench<'_> {
     }
 
     /// The least time of the untimed calls before a batch. Zero if further calls would change the state of the
-    /// caches, or if there are many calls anyway.
+    /// caches, if there are many calls anyway, or if flushing the batch follows, which takes longer than execution
+    /// units stay awake.
     fn warm_time(&self) -> Duration {
-        let steady = self.condition.cache.is_hot() && self.layout.lag == 0 && self.layout.period.is_none();
+        let flushes = self.condition.cache.method == CacheMethod::Clflush;
+        let steady = !flushes && self.layout.lag == 0 && self.layout.period.is_none();
         if steady { WARM_TIME } else { Duration::ZERO }
     }
 

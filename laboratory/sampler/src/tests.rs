@@ -101,6 +101,9 @@ fn untimed_calls_are_repeated_only_if_they_change_no_condition() {
         let members = [(&verified, 0)];
         let mut bench = Bench::new(Family::Zero, condition, &members, &mut buffers, &caches, 1, &status)
             .expect("a bench");
+        if bench.layout.stated {
+            bench.batch_calls = bench.layout.most_calls;
+        }
         let before = CALLS.load(Ordering::Relaxed);
         for _ in 0..10 {
             bench.round(&mut Round::of(1), None, &status);
@@ -111,5 +114,12 @@ fn untimed_calls_are_repeated_only_if_they_change_no_condition() {
     let hot = Condition::plain(64);
     assert!(calls_of(&hot) > 1000);
     assert!(calls_of(&Condition { then: Then::ReadLater(1 << 20), ..hot.clone() }) <= 40);
-    assert!(calls_of(&Condition { offsets: Offsets::Random, ..hot }) > 1000);
+    assert!(calls_of(&Condition { offsets: Offsets::Random, ..hot.clone() }) > 1000);
+    // Of cold batches, those that are not flushed in between make these calls on other lines.
+    let cold = |cache: &str| calls_of(&Condition { cache: cache.parse().expect("a state"), ..hot.clone() });
+    let timed = 10 / 2 * 3 * 256;
+    assert!(cold("cold:arena") > timed + 500);
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(cold("cold:clflush"), timed + 10 * WARM_CALLS as u64);
+    }
 }
