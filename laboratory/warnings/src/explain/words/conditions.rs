@@ -25,7 +25,7 @@ pub(super) const WORDS: &[Word] = &[
         "The meaning of cold:clflush, cold:evict and cold:arena: a batch of calls none of which finds \
          its buffers in the caches, so that the misses of one call overlap with those of the next. The number of calls \
          depends only on sizes and caches (up to 256, and no more than fit into a quarter of the second \
-         level), never on the time available; every second batch has twice as many. The number is part \
+         level with all their cold buffers), never on the time available; every second batch has twice as many. The number is part \
          of the result.",
     ),
     word(
@@ -34,7 +34,7 @@ pub(super) const WORDS: &[Word] = &[
         "One isolated cold call: a batch of one call, never doubled, with no other work before or after \
          it (--cache cold:clflush:single, also with :src or :dst). Its code is warm, its data is not. It \
          shows how long a single call waits; stores still in the store buffer when it returns are not \
-         included. A stream of calls overlaps its misses and pays for its stores.",
+         included, so no advice is derived from it and it has no share of a limit. A stream of calls overlaps its misses and pays for its stores.",
     ),
     word(
         "mixed",
