@@ -9,6 +9,17 @@ const DRAWN: f64 = 0.1;
 /// The prefix of a difference in the library's version, which is allowed: comparing versions is the purpose.
 const OUR_VERSION: &str = "carryline: ";
 
+/// The key of the calls in a cold batch, in a condition.
+const BATCH: &str = "calls per batch";
+
+/// A condition with the calls in a cold batch, which are part of it.
+pub(super) fn with_batch(mut condition: Value, calls: Option<u64>) -> Value {
+    if let (Some(fields), Some(calls)) = (condition.as_object_mut(), calls) {
+        fields.insert(BATCH.to_owned(), calls.into());
+    }
+    condition
+}
+
 /// Why two runs are not comparable: each difference in machine, build or conditions, with both values. Empty
 /// if they are comparable.
 #[must_use]
@@ -52,7 +63,9 @@ fn conditions(name: &str, base: &Value, other: &Value) -> Vec<String> {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     };
-    keys.filter(|key| base.get(*key) != other.get(*key))
+    // A cell that was not measured does not have it.
+    let is_unknown = |key: &str| key == BATCH && !(base.contains_key(key) && other.contains_key(key));
+    keys.filter(|key| base.get(*key) != other.get(*key) && !is_unknown(key))
         .map(|key| format!("{name}: {key}: {} against {}", plain(base.get(key)), plain(other.get(key))))
         .collect()
 }
@@ -95,6 +108,21 @@ mod tests {
         assert!(found.contains(&"zero hot: size: 40 against 1500".to_owned()), "{found:?}");
         assert!(begins("zero hot: mean bytes of a call: 40.0 against 1500.0"), "{found:?}");
         assert_eq!(base.name(), "run 1 (2026-01-31 23:59)");
+    }
+
+    #[test]
+    fn batches_of_other_lengths_are_not_comparable() {
+        let of = |calls: Option<u64>| {
+            let mut kept = kept(&Environment::here(), 4096);
+            kept.conditions
+                .values_mut()
+                .for_each(|condition| *condition = with_batch(condition.take(), calls));
+            kept
+        };
+        assert_eq!(unlike(&of(Some(64)), &of(Some(32))), ["zero hot: calls per batch: 64 against 32"]);
+        for calls in [Some(64), None] {
+            assert_eq!(unlike(&of(Some(64)), &of(calls)), Vec::<String>::new());
+        }
     }
 
     #[test]

@@ -56,6 +56,8 @@ struct FileCell {
 #[derive(Deserialize)]
 struct Seen {
     level: Level,
+    #[serde(default)]
+    batch_calls: Option<u64>,
 }
 
 /// A round in an export.
@@ -110,6 +112,7 @@ fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
         plan: None,
     };
     for cell in file.cells {
+        let calls = cell.observed.as_ref().and_then(|seen| seen.batch_calls);
         kept.rows.push(Row {
             noise_floor: floors.get(&cell.situation).copied(),
             situation: cell.situation.clone(),
@@ -120,7 +123,7 @@ fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
             absent: (cell.status != "ok").then_some(cell.detail).flatten(),
         });
         kept.bytes_per_call.insert(cell.situation.clone(), cell.bytes_per_call);
-        kept.conditions.insert(cell.situation, cell.condition);
+        kept.conditions.insert(cell.situation, super::alike::with_batch(cell.condition, calls));
     }
     if let Some(plan) = &plan {
         kept.put_samples(&Gathered::restore(plan.situations.clone(), &rounds));

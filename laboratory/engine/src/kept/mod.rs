@@ -17,7 +17,7 @@ use carryline_results::comparison::{Evidence, Row};
 use carryline_results::content_hash::{LEAST_DIGITS, content_hash};
 use carryline_results::gather::Gathered;
 use carryline_results::round::RoundRecord;
-use carryline_results::{RunResult, SCHEMA_VERSION};
+use carryline_results::{Cell, RunResult, SCHEMA_VERSION};
 use carryline_store::{RunHeader, RunId, Store, StoreError};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -240,7 +240,10 @@ impl Kept {
             .collect();
         let row = |cell| Row::of_cell(cell, floors.get(cell.situation.as_str()).copied());
         let cells = &result.cells;
-        let condition = |condition| carryline_report::json::condition(condition);
+        let condition = |cell: &Cell| {
+            let calls = cell.observed.as_ref().and_then(|observed| observed.batch_calls);
+            alike::with_batch(carryline_report::json::condition(&cell.condition), calls)
+        };
         Kept {
             title: "this run".to_owned(),
             id: result.run_id,
@@ -250,10 +253,7 @@ impl Kept {
             environment: result.environment.clone(),
             plan: None,
             rows: cells.iter().map(row).collect(),
-            conditions: cells
-                .iter()
-                .map(|cell| (cell.situation.clone(), condition(&cell.condition)))
-                .collect(),
+            conditions: cells.iter().map(|cell| (cell.situation.clone(), condition(cell))).collect(),
             bytes_per_call: cells.iter().map(|cell| (cell.situation.clone(), cell.bytes_per_call)).collect(),
         }
     }
