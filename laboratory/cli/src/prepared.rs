@@ -61,12 +61,7 @@ impl Prepared {
                 .collect(),
             false => families,
         };
-        if let Some((word, id)) = plugins.iter().find(|(_, id)| !families.contains(&id.family)) {
-            return Err(usage(format!(
-                "plug-in '{word}' is of family {}, which --family excludes",
-                id.family
-            )));
-        }
+        select::require_families(&plugins, &families)?;
         Ok(Prepared {
             supervisor,
             selection: Selection { families, variants, plugins, named },
@@ -107,6 +102,9 @@ impl Prepared {
         common: &Common,
     ) -> Result<Option<Finished>, Failure> {
         let mut plan = plan.clone();
+        if plan.situations.is_empty() {
+            return Err(usage("nothing to measure: no variant or plug-in is of these families"));
+        }
         here.check_memory(&plan.situations)?;
         if let Some(path) = &effort.report {
             output::check_writable(path)?;

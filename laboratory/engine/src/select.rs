@@ -44,48 +44,69 @@ pub fn families(words: &[String]) -> Result<Vec<Family>, Failure> {
 
 /// The variants that names and [patterns](Pattern) select: `avx2` in every wanted family, `zero/avx2` in one,
 /// `zero/avx*`.
+///
+/// # Errors
+/// A word that selects nothing, or only variants of other families.
 pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Variant>, Failure> {
     let mut found: Vec<&'static Variant> = Vec::new();
     for word in names {
         let pattern = Pattern::parse(word)?;
-        if !matches!(pattern, Pattern::Name(_)) {
-            let among = || carryline_variants::all().filter(|variant| families.contains(&variant.family()));
-            let mut meant =
-                among().filter(|variant| pattern.matches(variant.family(), variant.name)).peekable();
-            if meant.peek().is_none() {
-                return Err(usage(format!("no variant matches '{word}' ('carryline list' shows all)")));
-            }
-            for variant in meant {
-                if !found.iter().any(|known| std::ptr::eq(*known, variant)) {
-                    found.push(variant);
-                }
-            }
-            continue;
+        if let (Pattern::Name(_), Some((family, _))) = (&pattern, word.split_once('/')) {
+            // An unknown family is reported as such.
+            self::families(&[family.to_owned()])?;
         }
-        let (family, name) = match word.split_once('/') {
-            Some((family, name)) => (Some(self::families(&[family.to_owned()])?[0]), name),
-            None => (None, word.as_str()),
-        };
-        let mut any = false;
-        for variant in carryline_variants::all() {
-            let wanted =
-                family.map_or(families.contains(&variant.family()), |family| family == variant.family());
-            if wanted && variant.name == name {
-                any = true;
-                if !found.iter().any(|known| std::ptr::eq(*known, variant)) {
-                    found.push(variant);
-                }
-            }
+        let (meant, elsewhere): (Vec<&'static Variant>, Vec<_>) = carryline_variants::all()
+            .filter(|variant| pattern.matches(variant.family(), variant.name))
+            .partition(|variant| families.contains(&variant.family()));
+        if meant.is_empty() {
+            return Err(match elsewhere.is_empty() {
+                true => unknown(word, &pattern, families),
+                false => excluded(word, &families_of(&elsewhere)),
+            });
         }
-        if !any {
-            let near = did_you_mean(&nearest(name, names_of(families)));
-            let among = families.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ");
-            return Err(usage(format!(
-                "unknown variant '{word}' in {among}{near} ('carryline list' shows all)"
-            )));
+        for variant in meant {
+            if !found.iter().any(|known| std::ptr::eq(*known, variant)) {
+                found.push(variant);
+            }
         }
     }
     Ok(found)
+}
+
+/// The families of some variants, without duplicates.
+fn families_of(variants: &[&'static Variant]) -> Vec<Family> {
+    Family::ALL.into_iter().filter(|family| variants.iter().any(|v| v.family() == *family)).collect()
+}
+
+/// The error for a word that means no variant.
+fn unknown(word: &str, pattern: &Pattern, families: &[Family]) -> Failure {
+    if !matches!(pattern, Pattern::Name(_)) {
+        return usage(format!("no variant matches '{word}' ('carryline list' shows all)"));
+    }
+    let name = word.split_once('/').map_or(word, |(_, name)| name);
+    let near = did_you_mean(&nearest(name, names_of(families)));
+    let among = families.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ");
+    usage(format!("unknown variant '{word}' in {among}{near} ('carryline list' shows all)"))
+}
+
+/// The error for a word that means only variants of families that the user's families exclude.
+fn excluded(word: &str, excluded: &[Family]) -> Failure {
+    let names: Vec<&str> = excluded.iter().map(|family| family.name()).collect();
+    let noun = if names.len() == 1 { "family" } else { "families" };
+    usage(format!("variant '{word}' is of {noun} {}, which --family excludes", names.join(" and ")))
+}
+
+/// Fails if a plug-in is of a family that the user's families exclude.
+///
+/// # Errors
+/// The first such plug-in.
+pub fn require_families(plugins: &[(String, SubjectId)], families: &[Family]) -> Result<(), Failure> {
+    match plugins.iter().find(|(_, id)| !families.contains(&id.family)) {
+        None => Ok(()),
+        Some((word, id)) => {
+            Err(usage(format!("plug-in '{word}' is of family {}, which --family excludes", id.family)))
+        }
+    }
 }
 
 /// Parses plug-in words and loads each plug-in in a worker process. A file that is not a shared object and a
@@ -96,6 +117,12 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
         let spec = PluginSpec::parse(word).map_err(|error| usage(error.to_string()))?;
         if specs.contains(&spec) {
             return Err(usage(format!("plug-in '{word}' is given twice")));
+        }
+        if specs.iter().any(|other| have_one_name(other, &spec)) {
+            let name = spec.label.as_ref().unwrap_or(&spec.symbol);
+            return Err(usage(format!(
+                "plug-in '{word}': name '{name}' is given twice; give each plug-in a NAME= of its own"
+            )));
         }
         let mut reason = None;
         let job = LoadJob { plugin: word.clone() };
@@ -129,6 +156,13 @@ pub fn plugins(words: &[String], supervisor: &Supervisor) -> Result<Vec<(String,
         specs.push(spec);
     }
     Ok(words.iter().cloned().zip(ids(&specs)).collect())
+}
+
+/// True if [`ids`] would give both one name, or the user named both alike.
+fn have_one_name(one: &PluginSpec, other: &PluginSpec) -> bool {
+    let one_label = one.label.is_some() && one.label == other.label;
+    let one_name = one.name() == other.name() && one.file == other.file && one.shape == other.shape;
+    one.family == other.family && (one_label || one_name)
 }
 
 /// The names of plug-ins: the user's name or the symbol, followed by as much of the file's path as is needed to
@@ -221,6 +255,18 @@ mod tests {
     }
 
     #[test]
+    fn a_variant_of_an_excluded_family_is_refused_with_the_family() {
+        for word in ["checksum/avx2", "adc_1_stream", "checksum/*", "/adc_.*/"] {
+            let error = variants(&[word.into()], &[Family::Zero]).expect_err(word).to_string();
+            assert!(error.contains(word) && error.contains("of family checksum, which --family"), "{error}");
+        }
+        let mine = ("m.so:f:copy".to_owned(), SubjectId { family: Family::Copy, name: "plugin:f".into() });
+        assert!(require_families(std::slice::from_ref(&mine), &Family::ALL).is_ok());
+        let error = require_families(&[mine], &[Family::Zero]).expect_err("excluded").to_string();
+        assert!(error.contains("'m.so:f:copy'") && error.contains("copy"), "{error}");
+    }
+
+    #[test]
     fn plugins_with_the_same_symbol_are_distinguished_by_their_files() {
         let names = |words: &[&str]| -> Vec<String> {
             let specs: Vec<PluginSpec> =
@@ -235,6 +281,20 @@ mod tests {
         assert_eq!(names(&["x.so:f:zero", "d/x.so:f:zero"]), ["plugin:f@x.so", "plugin:f@d/x.so"]);
         let fill = names(&["x.so:f:zero", "x.so:f:fill"]);
         assert_ne!(fill[0], fill[1]);
+    }
+
+    #[test]
+    fn two_plugins_of_a_family_have_two_names() {
+        let alike = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|word| PluginSpec::parse(word).expect("three parts"));
+            have_one_name(&one, &other)
+        };
+        assert!(alike("a=p.so:x:fill", "a=p.so:y:fill"));
+        assert!(alike("a=p.so:x:zero", "a=q.so:x:zero"), "the user's names do not tell them apart");
+        assert!(alike("x=p.so:y:zero", "p.so:x:zero"), "a name like the other's symbol");
+        assert!(!alike("a=p.so:x:fill", "b=p.so:x:fill"));
+        assert!(!alike("a=p.so:x:fill", "a=p.so:y:copy"), "two families");
+        assert!(!alike("p.so:x:zero", "q.so:x:zero") && !alike("p.so:x:zero", "p.so:x:fill"));
     }
 
     #[test]

@@ -21,6 +21,9 @@ const MEMSET_NON_TEMPORAL: &str = "glibc.cpu.x86_memset_non_temporal_threshold";
 /// All the tunables that are searched.
 pub const NAMES: [&str; 4] = [MOVSB, STOSB, NON_TEMPORAL, MEMSET_NON_TEMPORAL];
 
+/// The families whose C library functions have tunables.
+pub const FAMILIES: [Family; 2] = [Family::Zero, Family::Copy];
+
 /// The fraction of the time spent on the search.
 const FOR_SEARCH: f64 = 0.55;
 
@@ -250,6 +253,14 @@ mod tests {
     fn tunables() -> Tunables {
         let tunable = |value, least| Some(Tunable { value, least, most: u64::MAX });
         Tunables { all: [tunable(2112, 512), tunable(2048, 1), tunable(0xc0_0000, 0x4040), None] }
+    }
+
+    #[test]
+    fn each_question_is_of_a_family_with_tunables() {
+        for has_memset_non_temporal in [false, true] {
+            let questions = questions(has_memset_non_temporal);
+            assert!(questions.iter().all(|question| FAMILIES.contains(&question.family)));
+        }
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub struct Tune {
     /// such as with cold buffers.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, conflicts_with = "check")]
     pub may_cost: f64,
-    /// Tune the C library instead: the thresholds that GLIBC_TUNABLES sets for memcpy, memmove and memset.
+    /// Tune the C library instead: the thresholds that GLIBC_TUNABLES sets for memcpy, memmove and memset
+    /// (families zero and copy).
     #[arg(long)]
     pub libc: bool,
     /// Sizes for which to report the gain too: see 'carryline measure --help'.

@@ -21,6 +21,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let families = select::families(&args.family)?;
     let supervisor = session::supervisor(args.patience)?;
     let plugins = select::plugins(&args.plugin, &supervisor)?;
+    select::require_families(&plugins, &families)?;
     let variants = match (args.names.is_empty(), plugins.is_empty()) {
         (false, _) => select::variants(&args.names, &families)?,
         (true, true) => carryline_variants::all().filter(|v| families.contains(&v.family())).collect(),

@@ -47,6 +47,13 @@ fn a_wrong_word_is_named_with_the_nearest_right_one() {
         (&["history", "--show", "12345"], &["12345"]),
         (&["worker"], &["internal"]),
         (&["measure", "--plugin", "nowhere.so"], &["nowhere.so"]),
+        (&["verify", "--family", "zero", "checksum/avx2"], &["'checksum/avx2'", "which --family excludes"]),
+        (
+            &["measure", "--family", "zero", "--variants", "checksum/avx2"],
+            &["'checksum/avx2'", "of family checksum, which --family excludes"],
+        ),
+        (&["tune", "--libc", "--family", "checksum"], &["--family checksum", "zero and copy only"]),
+        (&["tune", "--libc", "--family", "zero,copy_checksum"], &["copy_checksum", "zero and copy only"]),
         (&["measure", "--plugin", "nowhere.so:f:checksums"], &["checksums", "checksum"]),
         (&["run", "--budget", "soon"], &["soon"]),
     ] {
@@ -76,6 +83,27 @@ fn a_file_that_is_no_capture_is_refused_with_file_position_and_reason() {
     }
     let (_, err) = place.expect(&["measure", "--sizes", "capture:text.pcap"], 2);
     assert!(err.contains("byte 0"), "{err}");
+}
+
+#[test]
+fn two_plugins_do_not_share_a_name() {
+    let place = Place::new();
+    place.shared_object(
+        "fills",
+        "#include <string.h>\nvoid *right(void *to, int byte, size_t len) { return memset(to, byte, len); }\n\
+         void *wrong(void *to, int byte, size_t len) { return memset(to, byte, len / 2); }\n",
+    );
+    let (right, wrong) = ("a=./fills.so:right:fill", "a=./fills.so:wrong:fill");
+    let (_, err) = place.expect(&["verify", "--plugin", right, "--plugin", wrong], 2);
+    assert!(err.contains("name 'a' is given twice"), "{err}");
+}
+
+#[test]
+fn a_plugin_of_an_excluded_family_is_refused_by_verify_too() {
+    let place = Place::new();
+    place.shared_object("mine", crate::support::RIGHT_SUM);
+    let (_, err) = place.expect(&["verify", "--family", "zero", "--plugin", "./mine.so:my_sum:checksum"], 2);
+    assert!(err.contains("my_sum") && err.contains("which --family excludes"), "{err}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use carryline_tune::confirm::Confirmed;
 use carryline_tune::least_budget;
 use carryline_tune::output::DecisionRow;
 use carryline_tune::thresholds::Measured;
+use carryline_variants::Family;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -24,6 +25,12 @@ use std::time::Duration;
 /// Tunes the library or the C library.
 pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
     let families = select::families(&args.family)?;
+    let no_tunables = |family: &&String| {
+        Family::from_name(family).is_some_and(|family| !carryline_tune::c_library::FAMILIES.contains(&family))
+    };
+    if let Some(family) = args.family.iter().find(no_tunables).filter(|_| args.libc) {
+        return Err(usage(format!("--family {family}: --libc tunes zero and copy only")));
+    }
     let least = if args.check.is_some() { Duration::ZERO } else { least_budget(&families) };
     if args.budget < least {
         return Err(usage(format!(
