@@ -38,6 +38,15 @@ fn a_variant_is_predicted_from_this_programs_own_code() {
 }
 
 #[test]
+fn the_latencies_of_any_instructions_follow_the_schema() {
+    let place = Place::new();
+    // `json` of the place compares with the schema.
+    for of in [&["adc_1_stream"][..], &["checksum/avx2"], &["--bytes", "4889f8c3"], &["zero/sse2", "copy/sse2"]] {
+        place.json(&[&["critical"], of, &["--no-measure"]].concat());
+    }
+}
+
+#[test]
 fn a_call_of_a_size_is_followed_and_its_loop_found() {
     let place = Place::new();
     let arguments = ["critical", "adc_1_stream", "--no-measure", "--microarchitecture", "zen4", "--suggest"];
