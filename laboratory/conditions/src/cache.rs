@@ -1,6 +1,6 @@
 //! The state of the caches when a call begins, and the method that prepares it.
 
-use carryline_machine::words::{UnknownWord, unknown};
+use carryline_machine::words::{UnknownWord, beyond, is_whole_number, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -151,6 +151,9 @@ impl FromStr for Cache {
             let plain = percent.bytes().all(|byte| byte.is_ascii_digit());
             return match percent.parse::<u8>() {
                 Ok(hot_percent @ 1..=99) if plain => Ok(Cache::cold(CacheMethod::Mixed { hot_percent })),
+                _ if is_whole_number(percent) => {
+                    beyond("cache state", word, Cache::WORDS, "P is from 1 to 99")
+                }
                 _ => wrong(),
             };
         }
@@ -245,6 +248,8 @@ mod tests {
         ] {
             let error = word.parse::<Cache>().expect_err("not a cache state");
             assert!(error.to_string().contains("cold:clflush"), "{error}");
+            let is_number = ["mixed:0", "mixed:100"].contains(&word);
+            assert_eq!(error.to_string().contains("1 to 99"), is_number, "{error}");
         }
     }
 

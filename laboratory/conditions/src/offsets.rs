@@ -1,6 +1,6 @@
 //! The offsets of a call's buffers in their pages.
 
-use carryline_machine::words::{UnknownWord, unknown};
+use carryline_machine::words::{UnknownWord, beyond, is_whole_number, unknown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -75,6 +75,9 @@ impl FromStr for Offsets {
             (Ok(dst), Ok(src)) if dst <= Offsets::MOST && src <= Offsets::MOST => {
                 Ok(Offsets::Fixed { dst, src })
             }
+            _ if is_whole_number(dst) && is_whole_number(src) => {
+                beyond("offset", word, Offsets::WORDS, "an offset is from 0 to 4095")
+            }
             _ => unknown("offset", word, Offsets::WORDS),
         }
     }
@@ -102,8 +105,12 @@ mod tests {
         for word in ["0", "13", "4095", "0:13", "random", "alias", "random-line", "end"] {
             assert_eq!(word.parse::<Offsets>().map(|o| o.to_string()), Ok(word.to_owned()));
         }
-        assert!("4096".parse::<Offsets>().is_err());
-        assert!("-1".parse::<Offsets>().is_err());
+        for word in ["4096", "-1", "0:4096", "99999999999999999999"] {
+            let error = word.parse::<Offsets>().expect_err("beyond the range").to_string();
+            assert!(error.contains(word) && error.contains("0 to 4095"), "{error}");
+        }
+        let error = "any".parse::<Offsets>().expect_err("no number").to_string();
+        assert!(!error.contains("4095") && error.contains("random-line"), "{error}");
     }
 
     #[test]

@@ -66,6 +66,12 @@ impl Sizes {
         Sizes::new(size_bytes.to_string(), Draw::Fixed(size_bytes))
     }
 
+    /// True if both draw the same sizes in the same way, whatever their labels.
+    #[must_use]
+    pub fn draws_as(&self, other: &Sizes) -> bool {
+        self.draw == other.draw && self.period == other.period && self.learned == other.learned
+    }
+
     /// The smallest size that can be drawn.
     #[must_use]
     pub fn min(&self) -> u64 {

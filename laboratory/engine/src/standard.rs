@@ -104,7 +104,7 @@ fn entries(caches: &CacheSizes) -> Vec<Entry> {
 /// The situations of the standard matrix for some families, or only those of the tour.
 ///
 /// `sizes` are added to the matrix: one situation per family for each, hot and independent, at random
-/// offsets.
+/// offsets, unless the matrix has it.
 pub fn situations(
     caches: &CacheSizes,
     families: &[Family],
@@ -132,10 +132,20 @@ pub fn situations(
         for sizes in sizes {
             let condition =
                 Condition { sizes: sizes.clone(), offsets: Offsets::Random, ..Condition::plain(0) };
-            made.push(situation(*family, condition, 1.0, subjects));
+            if !made.iter().any(|known| is_of(known, *family, &condition)) {
+                made.push(situation(*family, condition, 1.0, subjects));
+            }
         }
     }
     Ok(made)
+}
+
+/// True if a situation already has this condition, whatever the label of its sizes.
+fn is_of(known: &Situation, family: Family, condition: &Condition) -> bool {
+    let same_label = Condition { sizes: known.condition.sizes.clone(), ..condition.clone() };
+    known.family == family
+        && known.condition.sizes.draws_as(&condition.sizes)
+        && known.condition == same_label
 }
 
 /// A situation with its name, its subjects and its A/A twin.
@@ -185,4 +195,24 @@ pub fn name(family: Family, condition: &Condition) -> String {
         words.push(format!("beside {}", condition.beside));
     }
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_the_matrix_are_not_added_again() {
+        let caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
+        let made = |sizes: &str| {
+            let sizes = Sizes::parse_list(sizes).expect("sizes");
+            let subjects = |_| (vec!["sse2".to_owned()], None);
+            situations(&caches, &[Family::Checksum], false, &sizes, &subjects).expect("situations").len()
+        };
+        let alone = made("77") - 1;
+        assert_eq!(
+            [made("1500"), made("262144"), made("77,1500"), made("41,42")],
+            [alone, alone, alone + 1, alone + 2]
+        );
+    }
 }

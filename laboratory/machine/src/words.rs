@@ -2,7 +2,7 @@
 
 /// A word that is not valid for a field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {field} '{word}'; known: {known}")]
+#[error("unknown {field} '{word}'{}; known: {known}", range.map_or(String::new(), |range| format!(": {range}")))]
 pub struct UnknownWord {
     /// The name of the field, such as `cache state` or `dependence`.
     pub field: &'static str,
@@ -10,6 +10,8 @@ pub struct UnknownWord {
     pub word: String,
     /// The valid words.
     pub known: String,
+    /// The range of the word's number, if the word is wrong only because its number is beyond it.
+    pub range: Option<&'static str>,
 }
 
 /// The error for a word that is not valid for a field.
@@ -18,7 +20,27 @@ pub struct UnknownWord {
 /// Always [`UnknownWord`], with the valid words.
 pub fn unknown<T>(field: &'static str, word: &str, words: &[(&str, &str)]) -> Result<T, UnknownWord> {
     let known = words.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
-    Err(UnknownWord { field, word: word.to_owned(), known })
+    Err(UnknownWord { field, word: word.to_owned(), known, range: None })
+}
+
+/// The error for a word with a number beyond its range.
+///
+/// # Errors
+/// Always [`UnknownWord`], with the range and the valid words.
+pub fn beyond<T>(
+    field: &'static str,
+    word: &str,
+    words: &[(&str, &str)],
+    range: &'static str,
+) -> Result<T, UnknownWord> {
+    unknown(field, word, words).map_err(|error| UnknownWord { range: Some(range), ..error })
+}
+
+/// True for a whole number, which may be negative.
+#[must_use]
+pub fn is_whole_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A number of bytes: `40`, `4K`, `8M`, `1G` (binary multiples; also `KiB`, `MiB`, `GiB`).

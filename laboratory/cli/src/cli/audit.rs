@@ -54,7 +54,7 @@ pub struct Audit {
     #[arg(long, value_name = "FILE.md")]
     pub report: Option<PathBuf>,
     /// Seconds after which a program or a routine counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, allow_negative_numbers = true, value_parser = super::whole::<u64>(1..=3600))]
     pub patience: u64,
 }
 

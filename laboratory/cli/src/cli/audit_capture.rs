@@ -23,6 +23,6 @@ pub struct AuditCapture {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Number of wrong checksums to list per file.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = super::whole::<usize>(0..=u64::MAX))]
     pub most: usize,
 }

@@ -34,7 +34,7 @@ pub struct Critical {
     #[arg(long, value_name = "HEX")]
     pub bytes: Option<String>,
     /// Size in bytes of the call to trace and to measure [default: 40, or the variant's own size].
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = super::size)]
     pub size: Option<usize>,
     /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell,
     /// generic, or measured: width, ports and latencies measured on this machine, once [default: this CPU's
@@ -70,13 +70,13 @@ pub struct Critical {
     #[arg(long)]
     pub no_opinion: bool,
     /// Time for the measurement: 20s, 2m, 500ms [default: 3s for each routine].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub budget: Option<std::time::Duration>,
     /// Worker processes, each of which repeats the measurement with its own memory layout.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::whole::<u32>(1..=64))]
     pub replicates: Option<u32>,
     /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::whole::<usize>(0..=u64::MAX))]
     pub cpu: Option<usize>,
 }
 

@@ -21,7 +21,7 @@ pub struct Gate {
     #[arg(value_name = "BASE")]
     pub base: String,
     /// The limit: a cell fails if it takes significantly longer than the base by more than this.
-    #[arg(long, value_name = "slower:PERCENT%", default_value = "slower:3%", value_parser = parse_limit)]
+    #[arg(long, value_name = "slower:PERCENT%", allow_hyphen_values = true, default_value = "slower:3%", value_parser = parse_limit)]
     pub fail_if: f64,
     /// The carryline that measured the base; its workers alternate with this one's.
     #[arg(long, value_name = "PATH")]
@@ -31,7 +31,7 @@ pub struct Gate {
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
     /// Time limit for the decision: 20s, 2m.
-    #[arg(long, value_name = "TIME", value_parser = super::parse_duration, default_value = "60s")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = super::parse_duration, default_value = "60s")]
     pub budget: Duration,
     /// Print annotations for GitHub workflows.
     #[arg(long)]

@@ -23,14 +23,14 @@ pub struct Inlining {
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub flags: Vec<String>,
     /// Time for measuring the compilers' loops.
-    #[arg(long, value_name = "TIME", default_value = "12s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "12s", allow_hyphen_values = true, value_parser = parse_duration)]
     pub budget: std::time::Duration,
     /// The hard-coded limit on inlined sizes whose cost is measured.
     #[arg(long, value_name = "BYTES", default_value_t = crate::inlining::limit::USUAL_LIMIT_BYTES,
-        value_parser = clap::value_parser!(u32).range(0..=511))]
+        allow_negative_numbers = true, value_parser = super::whole::<u32>(0..=511))]
     pub limit: u32,
     /// Seconds after which a compiler counts as hung.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true, value_parser = super::whole::<u64>(1..=3600))]
     pub patience: u64,
     /// Compile and measure again, and cache the new results.
     #[arg(long)]

@@ -19,11 +19,11 @@ pub struct Detail {
 #[derive(Args, Debug, Clone)]
 pub struct Effort {
     /// Time for verification and measurement together: 20s, 2m, 500ms.
-    #[arg(long, value_name = "TIME", value_parser = super::parse_duration)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = super::parse_duration)]
     pub budget: Option<std::time::Duration>,
     /// Worker processes, each of which repeats the measurement with its own memory layout; twice as many if
     /// the C library is also measured with raised thresholds.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::whole::<u32>(1..=64))]
     pub replicates: Option<u32>,
     /// Unit of the figures: ticks, cycles, ns, GB/s, GiB/s, B/cycle.
     #[arg(long, value_name = "UNIT", default_value_t)]
@@ -48,10 +48,10 @@ pub struct Effort {
 #[derive(Args, Debug, Clone)]
 pub struct Workers {
     /// Logical CPU to measure on [default: the last one allowed].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::whole::<usize>(0..=u64::MAX))]
     pub cpu: Option<usize>,
     /// Seconds without progress after which a routine counts as hung; calls with large buffers get more.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, allow_negative_numbers = true, value_parser = super::whole::<u64>(1..=3600))]
     pub patience: u64,
 }
 
@@ -108,12 +108,24 @@ pub struct Measure {
     pub sizes: String,
     /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (1
     /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
-    #[arg(long, value_name = "OFFSETS", value_delimiter = ',', default_value = "0")]
+    #[arg(
+        long,
+        value_name = "OFFSETS",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        default_value = "0"
+    )]
     pub offsets: Vec<String>,
     /// State of the caches: hot; cold:clflush, cold:evict, cold:arena (streams of calls that miss), with
     /// :single for one isolated call, with :src or :dst for one operand; mixed:P (each buffer is hot with a
     /// probability of P percent, else cold).
-    #[arg(long, value_name = "STATES", value_delimiter = ',', default_value = "hot")]
+    #[arg(
+        long,
+        value_name = "STATES",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        default_value = "hot"
+    )]
     pub cache: Vec<String>,
     /// Dependence between calls: chained, independent, fenced.
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "independent")]

@@ -9,6 +9,7 @@ mod export;
 mod gate;
 mod inlining;
 mod measure;
+mod numbers;
 mod real;
 mod report;
 mod reproduce;
@@ -28,6 +29,7 @@ pub use export::Export;
 pub use gate::Gate;
 pub use inlining::Inlining;
 pub use measure::{Detail, Effort, Measure, Run, Subjects, Workers};
+pub use numbers::{parse_duration, size, whole};
 pub use real::Real;
 pub use report::Report;
 pub use reproduce::Reproduce;
@@ -68,7 +70,7 @@ pub struct Common {
     #[arg(long, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub format: Format,
     /// Seed of the random generator; the same seed repeats a run's plan exactly.
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Database of results [default: carryline/carryline.sqlite in the user's data folder].
     #[arg(long, global = true, value_name = "PATH")]
@@ -196,7 +198,7 @@ pub struct Verify {
     #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = text())]
     pub plugin: Vec<String>,
     /// Seconds without progress after which a routine counts as hung; calls with large buffers get more.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, allow_negative_numbers = true, value_parser = whole::<u64>(1..=3600))]
     pub patience: u64,
 }
 
@@ -211,7 +213,7 @@ pub struct History {
     #[arg(long, value_name = "RUN")]
     pub show: Option<String>,
     /// Number of runs to list, latest first.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = whole::<usize>(1..=u64::from(u32::MAX)))]
     pub most: usize,
     /// Unit of the figures of --show.
     #[arg(long, value_name = "UNIT", default_value_t)]
@@ -252,13 +254,13 @@ Examples:
   carryline selftest --runs 5 --format json")]
 pub struct Selftest {
     /// Number of runs.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true, value_parser = whole::<u32>(1..=1000))]
     pub runs: u32,
     /// A/A pairs per run.
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=200))]
+    #[arg(long, value_name = "N", default_value_t = 40, allow_negative_numbers = true, value_parser = whole::<u32>(1..=200))]
     pub pairs: u32,
     /// Time per run.
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "15s", allow_hyphen_values = true, value_parser = parse_duration)]
     pub budget: std::time::Duration,
 }
 
@@ -297,30 +299,6 @@ fn text() -> impl TypedValueParser<Value = String> {
     })
 }
 
-/// Parses a number of items to show.
-fn at_least_one() -> impl TypedValueParser<Value = usize> {
-    clap::value_parser!(u32).range(1..).map(|number| number as usize)
-}
-
-/// Parses `20s`, `2m` or `500ms`; a bare number is in seconds.
-pub fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let scale = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        unit => return Err(format!("unknown unit '{unit}' in '{text}'; use ms, s or m (20s, 2m)")),
-    };
-    let number: f64 =
-        digits.parse().map_err(|_| format!("'{text}' is not a time; write 20s, 2m or 500ms"))?;
-    let seconds = number * scale;
-    if (0.1..=86_400.0).contains(&seconds) {
-        Ok(std::time::Duration::from_secs_f64(seconds))
-    } else {
-        Err(format!("'{text}' is out of range: 100ms to a day"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -338,16 +316,6 @@ mod tests {
             let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples = help.lines().filter(|line| line.trim_start().contains("carryline ")).count();
             assert!(examples >= 3, "{}: {examples} examples", sub.get_name());
-        }
-    }
-
-    #[test]
-    fn durations_are_parsed() {
-        assert_eq!(parse_duration("20s"), Ok(std::time::Duration::from_secs(20)));
-        assert_eq!(parse_duration("2m"), Ok(std::time::Duration::from_secs(120)));
-        assert_eq!(parse_duration("500ms"), Ok(std::time::Duration::from_millis(500)));
-        for wrong in ["", "s", "-1s", "20h", "0", "nan", "1e99"] {
-            assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -11,7 +11,7 @@ Examples:
   carryline real --record copy=sizes.csv -- ls -lR /etc")]
 pub struct Real {
     /// Number of rounds, each of three runs, or four with --tunables.
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 7, allow_negative_numbers = true, value_parser = super::whole::<u32>(1..=1000))]
     pub runs: u32,
     /// Variant that serves a family: a name from 'carryline list', or 'libc' for the program's own [default:
     /// carryline].

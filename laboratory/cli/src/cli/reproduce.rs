@@ -25,10 +25,10 @@ pub struct Reproduce {
     #[arg(long)]
     pub quick: bool,
     /// Time for all experiments together [default: 30 s for most, 9 minutes at most].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub budget: Option<std::time::Duration>,
     /// Lengths of a chain of buffers for 'chains', instead of the nine chains of 1996.
-    #[arg(long, value_name = "LENGTHS")]
+    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
     pub chain: Option<String>,
     /// Print stored runs again: their numbers, content hashes, JSON files, or folders of such files. Runs of
     /// one machine become one; those of several stand side by side with --markdown.

@@ -27,7 +27,7 @@ Examples:
   carryline tune --libc --format json")]
 pub struct Tune {
     /// Time for the search and its confirmation.
-    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "3m", allow_hyphen_values = true, value_parser = parse_duration)]
     pub budget: Duration,
     /// Families to tune: zero, copy, checksum, copy_checksum [default: all].
     #[arg(long, value_name = "FAMILY", value_delimiter = ',', conflicts_with = "check")]
@@ -46,7 +46,7 @@ pub struct Tune {
     pub check: Option<PathBuf>,
     /// Keep settings that are faster overall even if they cost up to this many percent under some condition,
     /// such as with cold buffers.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent, conflicts_with = "check")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, allow_hyphen_values = true, value_parser = percent, conflicts_with = "check")]
     pub may_cost: f64,
     /// Tune the C library instead: the thresholds that GLIBC_TUNABLES sets for memcpy, memmove and memset
     /// (families zero and copy).

@@ -29,16 +29,16 @@ pub struct Watch {
     #[arg(long, value_name = "SIZES", value_parser = super::text(), allow_hyphen_values = true)]
     pub sizes: Option<String>,
     /// Offsets of the buffers, one or two, a column for each: N (0 to 4095), D:S, random [default: 0,1].
-    #[arg(long, value_name = "OFFSETS", value_delimiter = ',')]
+    #[arg(long, value_name = "OFFSETS", value_delimiter = ',', allow_hyphen_values = true)]
     pub offsets: Vec<String>,
     /// States of the caches, starting with the first: hot, cold:clflush, cold:evict, cold:arena [default: hot].
-    #[arg(long, value_name = "STATES", value_delimiter = ',')]
+    #[arg(long, value_name = "STATES", value_delimiter = ',', allow_hyphen_values = true)]
     pub cache: Vec<String>,
     /// Time in which a sample loses half its weight.
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "20s", allow_hyphen_values = true, value_parser = parse_duration)]
     pub half_life: Duration,
     /// Stop when every column has had this many rounds.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::whole::<u64>(1..=u64::MAX))]
     pub rounds: Option<u64>,
     #[command(flatten)]
     pub effort: Effort,

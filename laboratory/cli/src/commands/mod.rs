@@ -23,4 +23,5 @@ pub mod tour;
 pub mod tune;
 pub mod verify;
 pub mod watch;
+pub mod words;
 pub mod worker;

@@ -2,7 +2,7 @@
 
 mod from;
 
-use super::measure::read_segments;
+use super::words::read_segments;
 use crate::cli::{Common, Format, Reproduce};
 use crate::output;
 use carryline_engine::failure::{Failure, status, usage};

@@ -1,10 +1,10 @@
 //! `carryline run`: verifies, measures the standard matrix, ranks, recommends and saves.
 
 use super::compare::Repeated;
+use super::words::read_sizes;
 use crate::cli::{Common, Detail, Effort, Format, Run};
 use crate::output;
 use crate::prepared::Prepared;
-use carryline_conditions::sizes::Sizes;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::session::Finished;
@@ -16,8 +16,7 @@ use carryline_report::recommend::recommend;
 use carryline_report::roles::Roles;
 use carryline_report::text::wrap;
 use carryline_report::units::Unit;
-use carryline_results::{RunResult, Warning};
-use carryline_warnings as warning;
+use carryline_results::RunResult;
 use std::time::Duration;
 
 /// The default budget.
@@ -27,7 +26,7 @@ const BUDGET: Duration = Duration::from_secs(60);
 pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
-    let (sizes, warnings) = read_sizes(args.sizes.as_deref())?;
+    let (sizes, warnings) = read_sizes(args.sizes.as_deref(), common)?;
     let subjects = |family| prepared.selection.subjects(family);
     let situations =
         standard::situations(&here.caches, &prepared.selection.families, false, &sizes, &subjects)
@@ -90,18 +89,6 @@ pub fn ranked(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, 
     }
     text.push_str(&legend(unit, style));
     Ok(text)
-}
-
-/// Parses `--sizes`; warns of captures with packets that could not be used.
-pub fn read_sizes(text: Option<&str>) -> Result<(Vec<Sizes>, Vec<Warning>), Failure> {
-    match text {
-        None => Ok((Vec::new(), Vec::new())),
-        Some(text) => {
-            let (sizes, skipped) =
-                Sizes::parse_list_and_skipped(text).map_err(|error| usage(error.to_string()))?;
-            Ok((sizes, skipped.iter().map(warning::packets_skipped).collect()))
-        }
-    }
 }
 
 /// Prints the result, writes the requested page and returns the exit status.

@@ -1,7 +1,7 @@
 //! `carryline watch`: the live screen.
 
-use super::measure::words;
-use super::run::{conclude, read_sizes};
+use super::run::conclude;
+use super::words::{read_sizes, words};
 use crate::cli::{Common, Watch};
 use crate::output;
 use crate::prepared::Prepared;
@@ -23,7 +23,7 @@ use carryline_variants::Family;
 pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
-    let (choice, warnings) = choice(args, &prepared)?;
+    let (choice, warnings) = choice(args, &prepared, common)?;
     let watch = Watching { args, common, here: &here, prepared: &prepared, warnings };
     let situations = watch.situations(&choice).map_err(usage)?;
     if args.effort.plan {
@@ -63,9 +63,9 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
 }
 
 /// The choices of the screen, and warnings about the captures among the sizes.
-fn choice(args: &Watch, prepared: &Prepared) -> Result<(Choice, Vec<Warning>), Failure> {
-    let (sizes, warnings) = read_sizes(args.sizes.as_deref())?;
-    let offsets: Vec<Offsets> = words(&args.offsets)?;
+fn choice(args: &Watch, prepared: &Prepared, common: &Common) -> Result<(Choice, Vec<Warning>), Failure> {
+    let (sizes, warnings) = read_sizes(args.sizes.as_deref(), common)?;
+    let offsets: Vec<Offsets> = words("--offsets", &args.offsets, common)?;
     if offsets.len() > 2 {
         return Err(usage(format!(
             "--offsets {}: the screen has columns for two; press 'o' to step through others",
@@ -85,7 +85,7 @@ fn choice(args: &Watch, prepared: &Prepared) -> Result<(Choice, Vec<Warning>), F
             family: Ladder::new(families, Vec::new()).ok_or_else(nothing)?,
             size: Ladder::new(sizes, usual).ok_or_else(nothing)?,
             offsets: Ladder::new(requested, usual_offsets()).ok_or_else(nothing)?,
-            cache: Ladder::new(words(&args.cache)?, usual_caches()).ok_or_else(nothing)?,
+            cache: Ladder::new(words("--cache", &args.cache, common)?, usual_caches()).ok_or_else(nothing)?,
         },
         warnings,
     ))

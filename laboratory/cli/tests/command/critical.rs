@@ -41,7 +41,9 @@ fn a_variant_is_predicted_from_this_programs_own_code() {
 fn the_latencies_of_any_instructions_follow_the_schema() {
     let place = Place::new();
     // `json` of the place compares with the schema.
-    for of in [&["adc_1_stream"][..], &["checksum/avx2"], &["--bytes", "4889f8c3"], &["zero/sse2", "copy/sse2"]] {
+    for of in
+        [&["adc_1_stream"][..], &["checksum/avx2"], &["--bytes", "4889f8c3"], &["zero/sse2", "copy/sse2"]]
+    {
         place.json(&[&["critical"], of, &["--no-measure"]].concat());
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{TuneAnswer, screen};
 use crate::cli::{Common, Tune};
-use crate::commands::run::read_sizes;
 use crate::commands::verify;
+use crate::commands::words::read_sizes;
 use crate::output;
 use carryline::internals::cpu::Model;
 use carryline::internals::tuning::{
@@ -31,7 +31,7 @@ pub fn run(
     here: &Here,
     common: &Common,
 ) -> Result<u8, Failure> {
-    let (sizes, _) = read_sizes(args.sizes.as_deref())?;
+    let (sizes, _) = read_sizes(args.sizes.as_deref(), common)?;
     let emitted =
         args.emit.as_ref().map(|name| [format!("{name}.toml"), format!("{name}.json")].map(PathBuf::from));
     for path in args.write.iter().chain(emitted.iter().flatten()) {
