@@ -2,6 +2,7 @@
 
 use crate::cli::{Common, Format};
 use carryline_engine::failure::{Failure, usage};
+use carryline_engine::interrupt;
 use carryline_engine::session::command_line;
 use carryline_report::json::Head;
 use carryline_report::redact::redacted;
@@ -11,6 +12,9 @@ use carryline_warnings::trust::condensed;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+
+/// What every command says that the user interrupted.
+pub const INTERRUPTED: &str = "Interrupted: partial results.";
 
 /// Line width if standard output is no terminal: lines stay below 160 characters unless a single word is
 /// longer.
@@ -104,6 +108,19 @@ pub fn warn(warnings: &[Warning], common: &Common) {
 pub fn warn_in_full(warnings: &[Warning], common: &Common) {
     if common.warnings && !common.quiet && common.format == Format::Table {
         to_stderr(&carryline_report::warnings::to_text(&condensed(warnings), style_of(&std::io::stderr())));
+    }
+}
+
+/// Says after its results that the user interrupted the command: where they are, or on standard error if they are
+/// JSON.
+pub fn end_of_partial(common: &Common) -> Result<(), Failure> {
+    match common.format {
+        _ if !interrupt::requested() => Ok(()),
+        Format::Json => {
+            message(INTERRUPTED);
+            Ok(())
+        }
+        Format::Table => print(INTERRUPTED),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::supervise::Supervisor;
 use carryline_results::cells::{self, Summary};
 use carryline_results::gather::Gathered;
 use carryline_results::round::RoundRecord;
-use carryline_results::{RunResult, SCHEMA_VERSION, Warning, limits};
+use carryline_results::{Cell, RunResult, SCHEMA_VERSION, Status, Warning, limits};
 use carryline_statistics as statistics;
 use carryline_store::{RunHeader, RunId, Store, StoreError};
 use carryline_verification::Depth;
@@ -202,6 +202,10 @@ pub fn assemble(
     let noise_floor = cells::noise_floor(&summaries);
     let mut warnings = known;
     warnings.extend(warnings::all(plan, &here.environment, outcome, &summaries, took));
+    let mut cells: Vec<Cell> = summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect();
+    if outcome.interrupted {
+        warnings.push(partial(&mut cells));
+    }
     Ok(RunResult {
         schema_version: SCHEMA_VERSION,
         run_id: run_id.map(|id| id.0),
@@ -212,10 +216,23 @@ pub fn assemble(
         ticks_per_ns: statistics::median(&outcome.ticks_per_ns),
         limits,
         warnings,
-        cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        cells,
         experiments: Vec::new(),
         complete: !outcome.interrupted && outcome.gathered.iter().all(Gathered::is_measured),
     })
+}
+
+/// The detail of a cell without samples; see [`cells::summarise`].
+const NO_TIME: &str = "no time was left to measure it";
+
+/// Leaves out the cells that were not measured because the run ended early, and returns the warning about it.
+pub(crate) fn partial(cells: &mut Vec<Cell>) -> Warning {
+    let planned = cells.len();
+    // A routine that did not return has a reason of its own.
+    let is_unmeasured =
+        |cell: &Cell| cell.status == Status::TimedOut && cell.detail.as_deref() == Some(NO_TIME);
+    cells.retain(|cell| !is_unmeasured(cell));
+    carryline_warnings::interrupted(planned - cells.len())
 }
 
 /// The words with which this process was started; parts that are not UTF-8 are replaced.
@@ -292,5 +309,48 @@ impl Keeper {
     fn give_up(&mut self, error: &StoreError) {
         self.trouble = Some(format!("not all results are saved: {error}"));
         self.store = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_conditions::Condition;
+    use carryline_results::gather::{Replicate, Situation};
+    use carryline_results::round::Round;
+    use carryline_variants::Family;
+
+    #[test]
+    fn an_interrupted_run_has_only_what_was_measured() {
+        let gathered = |size: u64, rounds: u32| {
+            let mut gathered = Gathered::new(Situation {
+                name: format!("zero {size}"),
+                family: Family::Zero,
+                condition: Condition::plain(size),
+                subjects: vec!["sse2".to_owned(), "avx2".to_owned()],
+                baseline: None,
+                twins: Vec::new(),
+                weight: 1.0,
+            });
+            let round = |number| Round {
+                number,
+                multiplier: 1,
+                samples: vec![8.0, 9.0],
+                null_ticks: 1.0,
+                ticks_per_cycle: 1.0,
+                counted: false,
+            };
+            let rounds = (0..rounds).map(round).collect();
+            gathered.replicates.push(Replicate { rounds, observed: None, steady: true });
+            gathered
+        };
+        let mut hung = gathered(64, 4);
+        hung.lose(1, Status::TimedOut, "no answer for 10 s");
+        let cells = |gathered: &Gathered| cells::summarise(gathered, &[], 1).cells;
+        let mut found = [cells(&gathered(40, 4)), cells(&gathered(80, 0)), cells(&hung)].concat();
+        let warning = partial(&mut found);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.iter().all(|cell| cell.situation != "zero 80"));
+        assert!(warning.cause.ends_with("2 cells were not measured"), "{}", warning.cause);
     }
 }

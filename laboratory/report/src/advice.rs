@@ -15,18 +15,21 @@ use crate::recommend::tuning;
 use crate::recommend::{Situation, isolated, isolated_note, situations, slower_by};
 use crate::roles::Roles;
 use crate::table::{Style, bold};
-use crate::text::{safe, wrap};
+use crate::text::{enumerate, safe, wrap};
 use crate::units::{percent_fine, times};
 use carryline_conditions::{Condition, Dependence};
 use carryline_machine::environment::Environment;
 use carryline_results::{Cell, RunResult, Status};
 use carryline_variants::{Family, Role, find};
+use carryline_warnings::is_interrupted;
 use carryline_warnings::trust::{Trust, condensed, median_floor, trust};
 
 /// The maximum number of lines of the screen.
 pub const MOST_LINES: usize = 24;
 /// The maximum width of the screen; longer lines are hard to read.
 const MOST_COLUMNS: u16 = 100;
+/// Above this noise floor, no advice is given.
+const MOST_FLOOR: f64 = 0.10;
 /// Smaller losses are not reported, whatever the noise.
 const LEAST_LOSS: f64 = 0.01;
 
@@ -43,6 +46,8 @@ pub struct Advice {
     pub floor: Option<(f64, f64, String)>,
     /// The number of warnings.
     pub warnings: usize,
+    /// Why there is no advice, in sentences; `None` if there is some.
+    pub withheld: Option<String>,
     /// The choice for each family.
     pub choices: Vec<Choice>,
     /// The largest gain by other thresholds of the C library, and where.
@@ -88,19 +93,50 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
     let tolerance = median_floor(run).unwrap_or(LEAST_LOSS);
     let isolated = isolated(run);
     let gains = by_family.iter().filter_map(|(_, situations)| tuning::c_library(situations, place));
+    let chosen = || by_family.iter().filter_map(|(family, of)| choice(*family, of, roles, tolerance));
+    let unreliable = unreliable(run);
+    let choices: Vec<Choice> = if unreliable.is_some() { vec![] } else { chosen().collect() };
+    let is_advice = unreliable.is_none() && !choices.is_empty();
     Advice {
         machine: machine(run),
         run_id: run.run_id,
         trust: trust(run),
         floor: largest,
         warnings: condensed(&run.warnings).len(),
-        c_library: gains.max_by(|a, b| a.0.total_cmp(&b.0)),
+        c_library: gains.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| is_advice),
         situations: by_family.iter().map(|(_, situations)| situations.len()).sum::<usize>() + isolated,
         isolated,
-        choices: by_family
-            .iter()
-            .filter_map(|(family, situations)| choice(*family, situations, roles, tolerance))
-            .collect(),
+        withheld: unreliable.or_else(|| {
+            // Of isolated calls alone, their note says why there is none.
+            let is_told = isolated > 0 && by_family.iter().all(|(_, of)| of.is_empty());
+            (!is_advice && !is_told).then(|| nothing_to_compare(&by_family))
+        }),
+        choices,
+    }
+}
+
+/// Why the run supports no advice, if so.
+pub(crate) fn unreliable(run: &RunResult) -> Option<String> {
+    if is_interrupted(&run.warnings) {
+        return Some("Interrupted: partial results.".to_owned());
+    }
+    let floor = median_floor(run).filter(|floor| *floor > MOST_FLOOR)?;
+    Some(format!(
+        "A routine differs from itself by {}, so there is no advice; use a larger --budget, or a quieter machine.",
+        percent_fine(floor)
+    ))
+}
+
+/// Why no family has a choice.
+fn nothing_to_compare(by_family: &[(Family, Vec<Situation<'_>>)]) -> String {
+    let ranked = by_family.iter().flat_map(|(_, situations)| situations).flat_map(|s| &s.cells);
+    let ranked = distinct(ranked.filter(|cell| cell.rank.is_some()).map(|cell| safe(&cell.variant)));
+    match ranked.as_slice() {
+        [] => "Nothing could be ranked, so there is no advice.".to_owned(),
+        names => format!(
+            "Only {} could be ranked, with nothing to compare, so there is no advice.",
+            enumerate(names)
+        ),
     }
 }
 
@@ -155,6 +191,10 @@ pub(crate) fn effort(family: Family, name: &str, roles: &Roles) -> u32 {
 fn choice(family: Family, all: &[Situation<'_>], roles: &Roles, tolerance: f64) -> Option<Choice> {
     let ranked = all.iter().flat_map(|situation| &situation.cells).filter(|cell| cell.rank.is_some());
     let names = distinct(ranked.map(|cell| cell.variant.as_str()));
+    // Of one routine nothing follows, neither that it is fast nor that it is slow.
+    if names.len() < 2 {
+        return None;
+    }
     let count = |name: &str| all.iter().filter(|situation| measured(situation, name).is_some()).count();
     let most = names.iter().map(|name| count(name)).max()?;
     // The mean logarithm of the time relative to the best, over all situations.
@@ -253,8 +293,8 @@ impl Advice {
         push(0, &format!("{}{run}", self.machine), 0);
         push(0, &self.trust_line(), 0);
         push(1, "", 0);
-        if self.choices.is_empty() && self.isolated == 0 {
-            push(0, "Nothing could be ranked, so there is no advice.", 0);
+        if let Some(why) = &self.withheld {
+            push(0, why, 0);
         }
         for choice in &self.choices {
             push(0, &choice.headline(), 0);

@@ -2,7 +2,7 @@
 
 use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
-use crate::units::{number_with, percent_fine, times};
+use crate::units::{counted, number_with, percent_fine, times};
 use carryline_results::comparison::{ComparedCell, Comparison, Noise, Pairing, RATE, SAME_WITHIN, Verdict};
 use carryline_statistics::Ratio;
 
@@ -87,8 +87,8 @@ impl Shown<'_> {
         let (same, unknown) = (count(Verdict::Same), count(Verdict::Unknown));
         let missing = self.comparison.with(Verdict::Unknown).filter(|cell| cell.ratio.is_none()).count();
         let mut text = format!(
-            "{} cells: {} slower, {} faster, {same} same (within {}), {unknown} unknown",
-            self.comparison.cells.len(),
+            "{}: {} slower, {} faster, {same} same (within {}), {unknown} unknown",
+            counted(self.comparison.cells.len() as u64, "cell"),
             count(Verdict::Slower),
             count(Verdict::Faster),
             percent_fine(SAME_WITHIN),

@@ -7,6 +7,7 @@ pub use tried::{Coverage, NotTried, Tried};
 
 use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
+use crate::units::counted;
 use carryline_results::content_hash::SHOWN_DIGITS;
 use carryline_variants::Family;
 use serde::Serialize;
@@ -87,7 +88,13 @@ pub struct ProofList {
     pub results: Vec<ProofLine>,
     /// What was tried on the variants found right.
     pub coverage: Coverage,
+    /// The number of variants without a result, because the user interrupted the command.
+    #[serde(skip)]
+    pub left: Option<usize>,
 }
+
+/// The verdict on a variant that cannot run here.
+pub const UNSUPPORTED: &str = "unsupported";
 
 /// A line of `carryline history`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -222,10 +229,23 @@ impl ProofList {
             out.push_str(&self.coverage.to_text(style));
             out.push('\n');
         }
-        let failed = self.results.iter().filter(|line| !line.good).count();
-        let failed = if failed == 0 { "no failures".to_owned() } else { format!("{failed} failed") };
-        out.push_str(&format!("{} variants: {failed}\n", self.results.len()));
+        if !self.results.is_empty() {
+            out.push_str(&format!("{}\n", self.summary()));
+        }
+        if let Some(left) = self.left {
+            let (variants, verb) = (counted(left as u64, "variant"), if left == 1 { "was" } else { "were" });
+            out.push_str(&format!("Interrupted: partial results. {variants} {verb} not verified.\n"));
+        }
         out
+    }
+
+    /// The numbers of variants, of failures, and of variants that cannot run here.
+    fn summary(&self) -> String {
+        let unusable = self.results.iter().filter(|line| line.verdict == UNSUPPORTED).count();
+        let failed = self.results.iter().filter(|line| !line.good && line.verdict != UNSUPPORTED).count();
+        let failed = if failed == 0 { "no failures".to_owned() } else { format!("{failed} failed") };
+        let unusable = if unusable == 0 { String::new() } else { format!(", {unusable} not usable here") };
+        format!("{}: {failed}{unusable}", counted(self.results.len() as u64, "variant"))
     }
 }
 

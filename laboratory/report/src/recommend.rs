@@ -5,7 +5,7 @@
 mod elsewhere;
 pub(crate) mod tuning;
 
-use crate::advice::effort;
+use crate::advice::{effort, unreliable};
 use crate::figure::{baseline, fastest_first, speed};
 use crate::grouping::{distinct, grouped};
 use crate::labels;
@@ -21,10 +21,12 @@ use carryline_variants::Family;
 /// The recommendations for the machine of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
-    /// False if the run was interrupted, so that situations are missing.
+    /// False if something was not measured.
     pub complete: bool,
     /// The number of situations of isolated calls, from which nothing is recommended.
     pub isolated: usize,
+    /// Why nothing is recommended, if the run supports no advice.
+    pub unreliable: Option<String>,
     /// The recommendations by family, in the order of the run.
     pub families: Vec<FamilyAdvice>,
 }
@@ -77,8 +79,12 @@ impl Situation<'_> {
 #[must_use]
 pub fn recommend(run: &RunResult, roles: &Roles) -> Recommendation {
     let families = distinct(run.cells.iter().map(|cell| cell.family)).into_iter();
-    let families = families.filter_map(|family| advise(run, roles, family)).collect();
-    Recommendation { complete: run.complete, isolated: isolated(run), families }
+    let unreliable = unreliable(run);
+    let families = match unreliable {
+        Some(_) => Vec::new(),
+        None => families.filter_map(|family| advise(run, roles, family)).collect(),
+    };
+    Recommendation { complete: run.complete, isolated: isolated(run), unreliable, families }
 }
 
 /// The number of ranked situations of isolated calls.
@@ -295,8 +301,12 @@ impl Recommendation {
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
         let mut out = format!("{}\n", bold("What to use here", style));
+        if let Some(why) = &self.unreliable {
+            out.push_str(&format!("{}\n", wrap(why, style.width, 0)));
+            return out;
+        }
         if !self.complete {
-            let note = "The run was interrupted: this is based on partial results.";
+            let note = "Not everything was measured: this is based on partial results.";
             out.push_str(&format!("{}\n", wrap(note, style.width, 0)));
         }
         let note = isolated_note(self.isolated).map(|note| wrap(&note, style.width, 2) + "\n");

@@ -6,7 +6,7 @@
 //! noise.
 
 use carryline_results::RunResult;
-pub use carryline_warnings::numbers::{number_with, percent_fine};
+pub use carryline_warnings::numbers::{counted, number_with, percent_fine};
 use std::fmt;
 use std::str::FromStr;
 

@@ -62,6 +62,8 @@ impl Verification<'_> {
         let note = note(Stage::BeyondMemory);
         self.checker.announce(&call, note);
         self.checker.tally.count(self.family, &call, note);
+        // The thread's own caller makes the call.
+        self.checker.caller.calls += 1;
         let (sender, receiver) = channel();
         let thread = std::thread::spawn(move || {
             let _stack = SignalStack::install(64 << 10);

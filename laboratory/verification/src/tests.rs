@@ -23,6 +23,8 @@ fn verify_every_variant(depth: Depth) {
         let (family, name) = (variant.family(), variant.name);
         let summary = outcome_of(variant, depth, 1).unwrap_or_else(|e| panic!("{family} {name}: {e}"));
         let ms = summary.elapsed_ns / 1_000_000;
+        let tried: u64 = summary.tried.iter().map(|tried| tried.calls).sum();
+        assert_eq!(tried, summary.calls, "{family} {name}: the tables count every call");
         println!("{family:14} {name:20} {depth:?}: {} calls, {ms} ms {:?}", summary.calls, summary.notes);
     }
 }

@@ -55,7 +55,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         code: "W05",
         weight: Weight::Cell,
         name: "too few rounds",
-        cause: "{}: there was time for only {} rounds",
+        cause: "{}: there was time for only {}",
         remedy: "use a larger --budget, or fewer variants or sizes",
         explanation: "A median over a handful of rounds has no meaningful interval. The budget is shared among all \
             cells; large buffers and cold caches take most of it.",
@@ -306,5 +306,15 @@ pub(super) const CATALOGUE: &[Entry] = &[
         explanation: "Below the C library's thresholds for rep movsb and rep stosb, its rows as installed and with \
             raised thresholds execute the same instructions, so their times agree. If they do not, the library uses \
             another value than the one set: glibc 2.39 keeps only the lower 32 bits of the one for rep movsb.",
+    },
+    Entry {
+        id: Code::Interrupted,
+        code: "W31",
+        weight: Weight::Grave,
+        name: "interrupted",
+        cause: "the run was interrupted or killed: these are partial results{}",
+        remedy: "run it again; 'carryline rerun' repeats a stored run",
+        explanation: "The finished rounds are kept and shown, but no advice is derived from them: rows may \
+            have few rounds, and situations that had none are left out.",
     },
 ];

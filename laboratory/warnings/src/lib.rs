@@ -13,7 +13,7 @@ use carryline_conditions::capture::skip_list;
 use carryline_conditions::sizes::SkippedPackets;
 use carryline_machine::environment::Environment;
 use carryline_results::Warning;
-use numbers::percent_fine;
+use numbers::{counted, percent_fine};
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -50,6 +50,7 @@ pub enum Code {
     TunablesSet,
     SharedCore,
     ThresholdsNotRaised,
+    Interrupted,
 }
 
 /// How much a warning lowers the trust in a run's comparisons.
@@ -151,7 +152,7 @@ pub fn wide_interval(cell: &impl Display, relative: f64) -> Warning {
 /// A cell or situation got too few rounds.
 #[must_use]
 pub fn few_rounds(cell: &impl Display, rounds: u64) -> Warning {
-    Code::FewRounds.with(&[cell, &rounds])
+    Code::FewRounds.with(&[cell, &counted(rounds, "round")])
 }
 
 /// The relative difference between a cell's net times of N and of 2N calls.
@@ -284,6 +285,22 @@ pub fn thresholds_not_raised(situation: &str, raised: &str, times: f64, as_insta
     Code::ThresholdsNotRaised.with(&[&situation, &raised, &format_args!("{times:.1}"), &as_installed])
 }
 
+/// The run was interrupted or killed; that many cells were not measured.
+#[must_use]
+pub fn interrupted(cells_left: usize) -> Warning {
+    let verb = if cells_left == 1 { "was" } else { "were" };
+    Code::Interrupted.with(&[&match cells_left {
+        0 => String::new(),
+        left => format!("; {} {verb} not measured", counted(left as u64, "cell")),
+    }])
+}
+
+/// True if a run was interrupted or killed, so that no advice follows from it.
+#[must_use]
+pub fn is_interrupted(warnings: &[Warning]) -> bool {
+    warnings.iter().any(|warning| warning.code == Code::Interrupted.entry().code)
+}
+
 /// The control group limits CPU time.
 #[must_use]
 pub fn cpu_quota(cpus: f64) -> Warning {
@@ -404,6 +421,7 @@ mod tests {
             tunables_set("glibc.malloc.check=1"),
             shared_core(0.4, 0.7),
             thresholds_not_raised("copy 160", "libc_memcpy_no_rep", 4.7, "libc_memcpy"),
+            interrupted(3),
         ];
         assert_eq!(given.len(), Code::all().len());
         for (warning, entry) in given.iter().zip(Code::all()) {

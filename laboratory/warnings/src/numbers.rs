@@ -39,3 +39,15 @@ pub fn number_with(value: f64, decimals: usize) -> String {
 pub fn percent_fine(share: f64) -> String {
     format!("{} %", number_with(share * 100.0, if share.abs() < 0.0995 { 1 } else { 0 }))
 }
+
+/// A number of things, with its digits in groups: `1 variant`, `2 variants`, `689 470 calls`.
+///
+/// ```
+/// use carryline_warnings::numbers::counted;
+/// assert_eq!([0, 1, 2].map(|count| counted(count, "run")), ["0 runs", "1 run", "2 runs"]);
+/// ```
+#[must_use]
+pub fn counted(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", number_with(count as f64, 0))
+}

@@ -51,6 +51,7 @@ pub fn trust(run: &RunResult) -> Trust {
     let floor = median_floor(run);
     let of = |grade, reason: &str| Trust { grade, reason: Some(reason.to_owned()) };
     match heaviest.filter(|entry| entry.weight > Weight::Context) {
+        _ if crate::is_interrupted(&run.warnings) => of(Grade::Poor, Code::Interrupted.entry().name),
         _ if !run.complete => of(Grade::Poor, "not everything was measured"),
         Some(entry) if entry.weight == Weight::Grave => of(Grade::Poor, entry.name),
         _ if floor.is_some_and(|floor| floor > POOR_FLOOR) => of(Grade::Poor, "high noise floor"),

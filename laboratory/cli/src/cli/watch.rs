@@ -37,7 +37,7 @@ pub struct Watch {
     /// Time in which a sample loses half its weight.
     #[arg(long, value_name = "TIME", default_value = "20s", allow_hyphen_values = true, value_parser = parse_duration)]
     pub half_life: Duration,
-    /// Stop when every column has had this many rounds.
+    /// Stop when every column has had at least this many rounds.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::whole::<u64>(1..=u64::MAX))]
     pub rounds: Option<u64>,
     #[command(flatten)]

@@ -15,7 +15,7 @@ use carryline_engine::session::{self, Keeper, assemble, open_store};
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::{interrupt, session::supervisor};
 use carryline_report::gate::{GateLine, annotations, to_text};
-use carryline_report::units::percent_fine;
+use carryline_report::units::{counted, percent_fine};
 use carryline_results::comparison::{Between, Pairing};
 use carryline_variants::Family;
 use serde::Serialize;
@@ -230,14 +230,18 @@ impl Report<'_> {
                 verdict: cell.verdict,
             })
             .collect();
-        let annotations =
-            if args.annotate { annotations(&lines, &self.base, args.fail_if) } else { String::new() };
+        let annotations = if args.annotate && !interrupt::requested() {
+            annotations(&lines, &self.base, args.fail_if)
+        } else {
+            String::new()
+        };
         match common.format {
             Format::Json => {
                 // GitHub's runner reads annotations from both streams.
                 if !annotations.is_empty() {
                     eprint!("{annotations}");
                 }
+                output::end_of_partial(common)?;
                 output::print_json("gate", self, common)
             }
             Format::Table => {
@@ -256,22 +260,30 @@ impl Report<'_> {
         use carryline_results::comparison::Verdict::{Slower, Unknown};
         let limit = percent_fine(self.fail_if_slower);
         let to = self.against.as_deref().unwrap_or(&self.base);
+        let how = format!("{}, {:.0} s", counted(u64::from(self.replicates), "replicate"), self.took_s);
+        if interrupt::requested() {
+            let cells = counted(self.cells.len() as u64, "cell");
+            return format!(
+                "{} No answer: {cells} judged, {} slower so far ({how})\n",
+                output::INTERRUPTED,
+                count(Slower)
+            );
+        }
+        let cells = counted(self.cells.len() as u64, "cell");
         let outcome = match self.answer {
             Answer::Held => {
-                format!("held: none of {} cells takes {limit} more time than {to}", self.cells.len())
+                format!("held: none of {cells} takes {limit} more time than {to}")
             }
             Answer::Regressed => format!(
-                "regressed: {} of {} cells take {limit} more time than {to}",
+                "regressed: {} of {cells} {} {limit} more time than {to}",
                 count(Slower),
-                self.cells.len()
+                if count(Slower) == 1 { "takes" } else { "take" }
             ),
             Answer::Undecided => format!(
-                "undecided: of {} cells, {} may or may not take {limit} more time than {to}",
-                self.cells.len(),
+                "undecided: of {cells}, {} may or may not take {limit} more time than {to}",
                 count(Unknown)
             ),
         };
-        let how = format!("{} replicates, {:.0} s", self.replicates, self.took_s);
         let between = percent_fine(self.between_runs.core_caches.spread.max(self.between_runs.beyond.spread));
         let remedy = match (self.answer, self.pairing) {
             (Answer::Undecided, Pairing::Replicates) => {

@@ -60,6 +60,9 @@ pub fn answer(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, 
         text.push_str(&recommend(result, &roles).to_text(style));
         return Ok(text);
     }
+    if advice.situations == 0 {
+        return Ok(text);
+    }
     let again = match result.run_id {
         Some(id) => format!("carryline history --show {id} "),
         None => String::new(),
@@ -103,6 +106,9 @@ pub fn conclude(
     match common.format {
         Format::Json => super::compare::print_run(&finished.result, repeated.as_ref(), common)?,
         Format::Table => output::print(text)?,
+    }
+    if common.format == Format::Json {
+        output::end_of_partial(common)?;
     }
     output::warn_in_full(&finished.result.warnings, common);
     if let (Some(repeated), Format::Table) = (&repeated, common.format) {

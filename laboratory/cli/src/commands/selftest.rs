@@ -11,6 +11,7 @@ use carryline_engine::measure::{self, MeasureContext};
 use carryline_engine::plan::RunPlan;
 use carryline_engine::progress::Progress;
 use carryline_engine::{interrupt, planted, session, standard};
+use carryline_report::units::counted;
 use carryline_results::gather::{Gathered, Situation};
 use carryline_statistics::{self as statistics, Order, Ratio};
 use carryline_variants::c_library::Thresholds;
@@ -97,6 +98,7 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
     counts.floor_median = statistics::median(&counts.floors);
     counts.floor_largest = counts.floors.iter().copied().reduce(f64::max);
     output::print_result("selftest", &counts, |_| counts.text(), common)?;
+    output::end_of_partial(common)?;
     Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
 }
 
@@ -207,12 +209,15 @@ impl Counts {
     }
 
     fn text(&self) -> String {
+        if self.runs == 0 {
+            return "no run was finished\n".to_owned();
+        }
         let percent = |part: u32, whole: u32| 100.0 * f64::from(part) / f64::from(whole.max(1));
         let mut text = format!(
-            "{} runs\n\
+            "{}\n\
              A/A pairs reported different: {} of {} ({:.1} %; at most 2 % expected)\n\
              planted slowdowns detected: {} of {} ({:.1} %; at least 95 % expected)\n",
-            self.runs,
+            counted(u64::from(self.runs), "run"),
             self.called_different,
             self.pairs,
             percent(self.called_different, self.pairs),

@@ -127,6 +127,10 @@ fn story(finished: &Finished) -> Result<String, Failure> {
         "\n{}\n",
         wrap(&advice(&finished.result, &Roles::of_collection()).trust_line(), style.width, 2)
     ));
+    if finished.interrupted {
+        text.push_str(&format!("\n{}\n", output::INTERRUPTED));
+        return Ok(text);
+    }
     text.push_str(
         "\nNext steps:\n  \
          carryline run                        every situation, and the routine to use\n  \

@@ -1,6 +1,6 @@
 //! `carryline verify`: verifies variants, or shows the smallest input for which they fail.
 
-use crate::cli::{Common, Verify};
+use crate::cli::{Common, Format, Verify};
 use crate::output;
 use carryline_engine::failure::{Failure, status};
 use carryline_engine::forecast;
@@ -9,6 +9,7 @@ use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::session::{self, is_known_bad};
 use carryline_engine::{interrupt, select};
 use carryline_report::listing::{self, Coverage, NotTried, ProofLine, ProofList};
+use carryline_report::units::{counted, number_with};
 use carryline_variants::Family;
 use carryline_verification::subject::SubjectId;
 use carryline_verification::tally::{self, CANNOT_SEE, Tried};
@@ -38,8 +39,13 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let progress = Progress::with_verification(expected, Duration::ZERO, Duration::ZERO, common.quiet);
     let proofs = prove::all(&supervisor, &plugins, &subjects, session::seed(common.seed), &progress)?;
     progress.finish();
-    let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs) };
+    let left = interrupt::requested().then(|| subjects.len() - proofs.len());
+    let list = ProofList { results: proofs.iter().map(line).collect(), coverage: coverage(&proofs), left };
     output::print_result("verify", &list, |style| list.to_text(style), common)?;
+    if interrupt::requested() && common.format == Format::Json {
+        output::end_of_partial(common)?;
+    }
+    let usable = list.results.iter().filter(|line| line.verdict != listing::UNSUPPORTED).count();
     let wrong = proofs.iter().any(|proof| is_confirmed_wrong(&proof.verdict) && !is_known_bad(proof));
     let slow =
         proofs.iter().any(|proof| matches!(proof.verdict, ProofVerdict::TimedOut(_)) && !is_known_bad(proof));
@@ -49,7 +55,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
         status::WRONG
     } else if slow {
         status::UNDECIDED
-    } else if list.results.iter().all(|line| line.good) {
+    } else if usable > 0 && list.results.iter().all(|line| line.good) {
         0
     } else {
         status::FAILED
@@ -77,7 +83,7 @@ fn line(proof: &Proof) -> ProofLine {
         }
         ProofVerdict::Crashed(found) => ("crashed", false, None, Some(found)),
         ProofVerdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
-        ProofVerdict::Unsupported(reason) => ("unsupported", true, Some(reason.clone()), None),
+        ProofVerdict::Unsupported(reason) => (listing::UNSUPPORTED, true, Some(reason.clone()), None),
         ProofVerdict::NotProved(reason) => ("not verified", false, Some(reason.clone()), None),
     };
     ProofLine {
@@ -129,7 +135,8 @@ fn coverage(proofs: &[Proof]) -> Coverage {
 
 /// The number of calls and the notes of a verification.
 fn calls_and_notes(summary: &ProofSummary) -> String {
-    let calls = format!("{} calls in {} ms", summary.calls, summary.elapsed_ns / 1_000_000);
+    let ms = number_with((summary.elapsed_ns / 1_000_000) as f64, 0);
+    let calls = format!("{} in {ms} ms", counted(summary.calls, "call"));
     std::iter::once(calls).chain(summary.notes.iter().cloned()).collect::<Vec<_>>().join("; ")
 }
 

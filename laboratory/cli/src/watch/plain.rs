@@ -78,12 +78,11 @@ fn lines(state: &State, between: &str) -> String {
         "(noise, A/A)",
         state.noise().into_iter().map(|noise| noise.map_or("-".to_owned(), percent_fine)).collect(),
     );
-    let rounds: u64 = state.live.rounds.iter().sum();
     format!(
-        "{}\n{:.0} s, {} replicates, {rounds} rounds\n{}{}",
+        "{}\n{:.0} s, {}\n{}{}",
         title(state),
         state.clock_s,
-        state.live.replicates,
+        state.live.counts(),
         table.render(Style::default()),
         notes.concat()
     )

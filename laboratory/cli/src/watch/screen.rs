@@ -107,8 +107,7 @@ fn status(state: &State) -> String {
         (false, true) => "starting".to_owned(),
         (false, false) => format!("now: {}", state.now),
     };
-    let rounds: u64 = state.live.rounds.iter().sum();
-    format!("{step} | {} replicates, {rounds} rounds, {:.0} s", state.live.replicates, state.clock_s)
+    format!("{step} | {}, {:.0} s", state.live.counts(), state.clock_s)
 }
 
 fn widths(state: &State, width: usize) -> Widths {

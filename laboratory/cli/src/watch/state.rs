@@ -3,7 +3,7 @@
 use super::choice::Choice;
 use super::decay::Series;
 use carryline_conditions::Dependence;
-use carryline_report::units::{Factors, Unit};
+use carryline_report::units::{Factors, Unit, counted};
 use carryline_results::gather::Situation;
 use carryline_results::round::Round;
 use std::collections::BTreeMap;
@@ -96,6 +96,17 @@ impl Live {
             situations,
             ..Live::default()
         }
+    }
+
+    /// How much was measured: `2 replicates finished, 60 rounds a column`.
+    pub fn counts(&self) -> String {
+        let replicates = counted(u64::from(self.replicates), "replicate");
+        let most = self.rounds.iter().copied().max().unwrap_or(0);
+        let rounds = match self.least_rounds() {
+            least if least == most => counted(most, "round"),
+            least => format!("{least} to {}", counted(most, "round")),
+        };
+        format!("{replicates} finished, {rounds} a column")
     }
 
     /// The names of the rows, in the collection's order.

@@ -10,6 +10,8 @@ mod compare;
 mod critical;
 mod examples;
 mod inlining;
+#[cfg(target_os = "linux")]
+mod interrupted;
 mod names;
 mod one_cpu;
 mod real;
@@ -20,4 +22,5 @@ mod reproduce_evans;
 mod support;
 mod survival;
 mod tune;
+mod verify;
 mod watch;

@@ -7,7 +7,7 @@ pub use alike::unlike;
 
 use crate::failure::{Failure, usage};
 use crate::plan::RunPlan;
-use crate::session::open_kept;
+use crate::session::{open_kept, partial};
 use anyhow::Context;
 use carryline_conditions::{CacheMethod, Condition, Offsets};
 use carryline_report::json::About;
@@ -337,6 +337,9 @@ fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<
         .iter()
         .map(|gathered| (gathered.situation.name.clone(), cells::summarise(gathered, &[], header.seed)))
         .collect();
+    let mut cells: Vec<Cell> =
+        summaries.iter().flat_map(|(_, summary)| summary.cells.iter().cloned()).collect();
+    let warnings = vec![partial(&mut cells)];
     Ok(RunResult {
         schema_version: SCHEMA_VERSION,
         run_id: Some(id.0),
@@ -346,8 +349,8 @@ fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<
         ticks_per_cycle: cells::ticks_per_cycle(&gathered),
         ticks_per_ns: None,
         limits: Vec::new(),
-        warnings: Vec::new(),
-        cells: summaries.into_iter().flat_map(|(_, summary)| summary.cells).collect(),
+        warnings,
+        cells,
         experiments: Vec::new(),
         complete: false,
     })

@@ -13,7 +13,7 @@ mod claims;
 use super::{Context, Experiment, Outcome};
 use carryline_engine::failure::Failure;
 use carryline_engine::real::{self, Interposer, Job, Metric, RealWork};
-use carryline_report::units::{byte_size_rough, number};
+use carryline_report::units::{byte_size_rough, counted, number};
 use carryline_results::claims::{Datum, Figure, TableResult, Unit};
 use carryline_results::sources::EVANS_2003;
 use claims::CLAIMS;
@@ -273,9 +273,9 @@ fn add(outcome: &mut Outcome, served: &Served, found: &RealWork, seed: u64) {
         }
     }
     outcome.notes.push(format!(
-        "{}: {} rounds of three runs; {} calls in one run, of {} together.",
+        "{}: {} of three runs; {} calls in one run, of {} together.",
         served.name,
-        found.runs,
+        counted(found.runs as u64, "round"),
         number(found.served.calls as f64),
         byte_size_rough(found.served.bytes)
     ));

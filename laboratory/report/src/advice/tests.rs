@@ -145,3 +145,37 @@ fn runs_of_an_unknown_machine_and_without_cells_have_a_screen() {
     Nothing could be ranked, so there is no advice.
     ");
 }
+
+#[test]
+fn an_interrupted_run_gives_no_advice() {
+    let run = RunResult { complete: false, warnings: vec![carryline_warnings::interrupted(5)], ..run() };
+    insta::assert_snapshot!(text(&run, 80), @"
+    AMD EPYC (Zen 5), 2 CPUs, virtual machine (KVM), glibc 2.36, run 12
+    trust: poor (interrupted); noise floor 0.8 %; 1 warning
+
+    Interrupted: partial results.
+    ");
+}
+
+#[test]
+fn a_run_with_a_high_noise_floor_gives_no_advice() {
+    let of = |relative: f64| {
+        let by_situation = vec![("zero 40".to_owned(), relative)];
+        let noise_floor = Some(carryline_results::NoiseFloor { relative, pairs: 3, by_situation });
+        advice(&RunResult { noise_floor, ..run() }, &fixture::roles())
+    };
+    let noisy = of(0.4);
+    assert!(noisy.choices.is_empty() && noisy.c_library.is_none());
+    assert!(noisy.withheld.is_some_and(|why| why.contains("40 %") && why.contains("--budget")));
+    let quiet = of(0.05);
+    assert!(!quiet.choices.is_empty() && quiet.withheld.is_none());
+}
+
+#[test]
+fn of_one_routine_nothing_follows() {
+    let cells = vec![cell(Family::Checksum, "adc_1_stream", Condition::plain(40), 5.0)];
+    let run = RunResult { cells: rank(cells, Some("adc_1_stream")), ..run() };
+    let text = text(&run, 80);
+    assert!(!text.contains("keep") && !text.contains("faster"), "{text}");
+    assert!(text.contains("Only adc_1_stream could be ranked"), "{text}");
+}

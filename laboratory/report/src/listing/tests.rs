@@ -70,6 +70,7 @@ fn verdicts_are_listed_with_their_counterexamples() {
             line("plugin:sum", "wrong", false, Some(example)),
         ],
         coverage: Coverage::default(),
+        left: None,
     };
     insta::assert_snapshot!(list.to_text(NARROW), @"
     variant          family    verdict            detail
@@ -87,6 +88,32 @@ fn verdicts_are_listed_with_their_counterexamples() {
     assert_eq!(json["results"][0]["counterexample"], Value::Null);
     assert_eq!(json["results"][1]["counterexample"]["length"], 32);
     assert_eq!(json["results"][1]["verdict"], "known-bad, caught");
+}
+
+#[test]
+fn what_cannot_run_here_is_counted_apart_and_interrupted_lists_say_so() {
+    let line = |verdict: &str, good| ProofLine {
+        variant: "clzero".into(),
+        family: Family::Zero,
+        verdict: verdict.into(),
+        good,
+        detail: None,
+        counterexample: None,
+    };
+    let of = |results: Vec<ProofLine>, left| {
+        let text = ProofList { results, coverage: Coverage::default(), left }.to_text(NARROW);
+        text.lines()
+            .skip_while(|line| !line.contains("variant") || line.starts_with("variant"))
+            .collect::<Vec<_>>()
+            .join("|")
+    };
+    let unusable = || line(UNSUPPORTED, true);
+    assert_eq!(of(vec![line("right", true), unusable()], None), "2 variants: no failures, 1 not usable here");
+    assert_eq!(of(vec![unusable()], None), "1 variant: no failures, 1 not usable here");
+    assert_eq!(of(vec![line("wrong", false)], None), "1 variant: 1 failed");
+    let interrupted = "Interrupted: partial results. 86 variants were not verified.";
+    assert_eq!(of(vec![line("right", true)], Some(86)), format!("1 variant: no failures|{interrupted}"));
+    assert_eq!(of(vec![], Some(86)), interrupted);
 }
 
 #[test]

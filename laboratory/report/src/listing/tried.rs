@@ -3,7 +3,7 @@
 use crate::grouping::distinct;
 use crate::table::{ColumnKind, Emphasis, Style, Table};
 use crate::text::{safe, wrap};
-use crate::units::number_with;
+use crate::units::{counted, number_with};
 use carryline_variants::Family;
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ impl Coverage {
                 }
             }
         };
-        let of = |lacks: &NotTried| format!("{} ({} variants)", lacks.what, lacks.variants);
+        let of = |lacks: &NotTried| format!("{} ({})", lacks.what, counted(lacks.variants, "variant"));
         list("Not tried here:", self.not_tried.iter().map(of).collect());
         list("What no check can detect:", self.cannot_see.clone());
         out

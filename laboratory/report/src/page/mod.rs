@@ -173,8 +173,9 @@ fn top(run: &RunResult, advice: &Advice, about: &About, name: &str) -> Markup {
             }
             @if let Some(note) = advice.isolated_note() {
                 p { (note) }
-            } @else if advice.choices.is_empty() && run.experiments.is_empty() {
-                p { "Nothing could be ranked, so there is no advice." }
+            }
+            @if let Some(why) = advice.withheld.as_ref().filter(|_| run.experiments.is_empty()) {
+                p { (why) }
             }
             div.advice {
                 @for choice in &advice.choices {

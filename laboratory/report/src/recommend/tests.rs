@@ -189,11 +189,21 @@ fn our_own_failure_is_reported() {
 }
 
 #[test]
-fn an_interrupted_run_is_marked_and_an_empty_one_recommends_nothing() {
+fn an_incomplete_run_is_marked_and_an_empty_one_recommends_nothing() {
     let run = RunResult { complete: false, ..fixture::empty() };
     insta::assert_snapshot!(recommend(&run, &fixture::roles()).to_text(NARROW), @"
     What to use here
-    The run was interrupted: this is based on partial results.
+    Not everything was measured: this is based on partial results.
     Nothing could be ranked, so there is nothing to recommend.
+    ");
+}
+
+#[test]
+fn an_interrupted_run_recommends_nothing() {
+    let warnings = vec![carryline_warnings::interrupted(0)];
+    let run = RunResult { complete: false, warnings, ..fixture::run() };
+    insta::assert_snapshot!(recommend(&run, &fixture::roles()).to_text(NARROW), @"
+    What to use here
+    Interrupted: partial results.
     ");
 }

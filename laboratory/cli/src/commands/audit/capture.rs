@@ -84,6 +84,7 @@ pub fn run(args: &AuditCapture, common: &Common) -> Result<u8, Failure> {
             output::print(&to_json(&rows)?)?;
         }
     }
+    output::end_of_partial(common)?;
     Ok(if interrupt::requested() {
         status::INTERRUPTED
     } else if audits.iter().any(|audit| audit.report.wrong() > 0) {

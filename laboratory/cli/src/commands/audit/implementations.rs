@@ -32,6 +32,7 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
     )?;
     progress.finish();
     output::print_result("audit", &found, |style| render::to_text(&found, style), common)?;
+    output::end_of_partial(common)?;
     if let Some(path) = &args.report {
         std::fs::write(path, render::to_markdown(&found))?;
         let data = serde_json::to_string_pretty(&found.without_long_input())? + "\n";

@@ -35,6 +35,7 @@ pub fn run(
             let libc = LibcAnswer { tunables: line, decisions: rows(&tuned), confirmation };
             let json = TuneAnswer { libc: Some(libc), ..TuneAnswer::new(lab, here)? };
             output::print_json("tune", &json, common)?;
+            output::end_of_partial(common)?;
         }
         Format::Table => {
             let caches_known = here.environment.caches.iter().any(|cache| cache.level == 3);

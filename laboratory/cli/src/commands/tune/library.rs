@@ -1,7 +1,7 @@
 //! `carryline tune` without `--libc`: tunes the library.
 
 use super::{TuneAnswer, screen};
-use crate::cli::{Common, Tune};
+use crate::cli::{Common, Format, Tune};
 use crate::commands::verify;
 use crate::commands::words::read_sizes;
 use crate::output;
@@ -11,6 +11,7 @@ use carryline::internals::tuning::{
 };
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
+use carryline_report::units::counted;
 use carryline_tune::arms::Lab;
 use carryline_tune::confirm::ChangeVerdict;
 use carryline_tune::output::{confirmation, decisions};
@@ -67,6 +68,9 @@ pub fn run(
         |style| screen::library(&tuned, args.check.is_some(), style),
         common,
     )?;
+    if tuned.interrupted && common.format == Format::Json {
+        output::end_of_partial(common)?;
+    }
     for proof in tuned.wrong().chain(tuned.unverified()) {
         output::message(&verify::sentence(proof));
     }
@@ -170,14 +174,14 @@ fn file(tuned: &Tuned, here: &Here, seed: u64) -> String {
     for judged in tuned.judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Faster) {
         if let Some(gain) = judged.gain {
             source.push_str(&format!(
-                "\n{}: {} instead of {}, {:.2} times as fast [{:.2}, {:.2}] over {} cells.",
+                "\n{}: {} instead of {}, {:.2} times as fast [{:.2}, {:.2}] over {}.",
                 judged.change.name,
                 judged.change.shown[1],
                 judged.change.shown[0],
                 1.0 / gain.median,
                 1.0 / gain.high,
                 1.0 / gain.low,
-                judged.cells.len()
+                counted(judged.cells.len() as u64, "cell")
             ));
         }
     }

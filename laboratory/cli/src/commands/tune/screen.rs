@@ -2,7 +2,7 @@
 
 use carryline_report::table::{ColumnKind, Emphasis, Style, Table};
 use carryline_report::text::wrap;
-use carryline_report::units::byte_size_rough;
+use carryline_report::units::{byte_size_rough, counted};
 use carryline_statistics::{Order, Ratio, compare};
 use carryline_tune::change::Entry;
 use carryline_tune::confirm::{ChangeVerdict, Confirmed, Judged};
@@ -15,7 +15,7 @@ const LEAST_COST: f64 = 0.03;
 /// A row of the table: name, value in force, and the judgement of a change if there is one.
 type Line<'a> = (String, String, Option<&'a Judged>);
 
-fn table(lines: &[Line<'_>], is_check: bool) -> Table {
+fn table(lines: &[Line<'_>], is_check: bool, interrupted: bool) -> Table {
     let mut table = Table::new([
         ("decision", ColumnKind::Name),
         ("in force", ColumnKind::Number),
@@ -27,7 +27,9 @@ fn table(lines: &[Line<'_>], is_check: bool) -> Table {
     ]);
     for (name, in_force, judged) in lines {
         let Some(judged) = judged else {
-            let cells = [name, in_force, "same", "-"].map(str::to_owned).to_vec();
+            // Nothing is known about a decision whose search or confirmation did not end.
+            let found = if interrupted { "-" } else { "same" };
+            let cells = [name, in_force, found, "-"].map(str::to_owned).to_vec();
             table.push(cells, Emphasis::None);
             continue;
         };
@@ -76,7 +78,7 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
             (what.name(), what.shown(&tuned.base), judged)
         })
         .collect();
-    let mut text = table(&lines, is_check).render(style);
+    let mut text = table(&lines, is_check, tuned.interrupted).render(style);
     text.push('\n');
     let mut say = |sentence: &str| text.push_str(&paragraph(sentence, style));
     if tuned.wrong().next().is_some() {
@@ -84,7 +86,7 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         return text;
     }
     if tuned.interrupted {
-        say("Interrupted; nothing was kept.");
+        say("Interrupted: partial results. Nothing was kept.");
         return text;
     }
     if tuned.unverified().next().is_some() {
@@ -141,8 +143,9 @@ fn confirmed(judged: &[Judged]) -> String {
     let cells: usize = judged.iter().map(|judged| judged.cells.len()).sum();
     let floor = judged.iter().map(|judged| judged.floor).fold(0.0, f64::max);
     format!(
-        "Compared in new processes at sizes and offsets that the search did not use: {cells} cells; two \
+        "Compared in new processes at sizes and offsets that the search did not use: {}; two \
          measurements of the settings in force differ by at most {:.1} %.",
+        counted(cells as u64, "cell"),
         100.0 * floor
     )
 }
@@ -193,11 +196,11 @@ pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: boo
             (name.to_owned(), c_library::shown(tuned.base.bytes(name)), judged)
         })
         .collect();
-    let mut text = table(&lines, false).render(style);
+    let mut text = table(&lines, false, tuned.interrupted).render(style);
     text.push('\n');
     let mut say = |sentence: &str| text.push_str(&paragraph(sentence, style));
     if tuned.interrupted {
-        say("Interrupted; nothing is recommended.");
+        say("Interrupted: partial results. Nothing is recommended.");
         return text;
     }
     if !tuned.judged.is_empty() {
