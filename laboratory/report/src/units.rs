@@ -165,10 +165,20 @@ pub fn percent(share: f64) -> String {
     if percent > 0.0 && percent < 0.5 { "<1 %".to_owned() } else { format!("{} %", number_with(percent, 0)) }
 }
 
-/// A relative difference as a whole percentage with its sign: `+3 %`.
+/// A relative difference as a whole percentage with its sign, `+3 %`; `<1 %` if it rounds to zero, in either
+/// direction.
+///
+/// ```
+/// use carryline_report::units::percent_signed;
+/// assert_eq!([0.03, -0.03, 0.002, -0.002].map(percent_signed), ["+3 %", "-3 %", "<1 %", "<1 %"]);
+/// ```
 #[must_use]
 pub fn percent_signed(share: f64) -> String {
-    format!("{}{}", if share >= 0.0 { "+" } else { "" }, percent(share))
+    match percent(share.abs()) {
+        small if small.starts_with('<') => small,
+        whole if share < 0.0 => format!("-{whole}"),
+        whole => format!("+{whole}"),
+    }
 }
 
 /// A factor: `1.82x`.

@@ -3,12 +3,14 @@
 use crate::cli::Common;
 use crate::output;
 use carryline::internals::cpu::Model;
-use carryline::internals::tuning::built_in_for;
+use carryline::internals::tuning::{DETECTED, Decision, Decisions, built_in, built_in_for, parse};
 use carryline::tuning::{Active, Origin};
 use carryline_engine::failure::Failure;
 use carryline_engine::machine::Here;
 use carryline_report::listing::{Machine, NotMeasurable};
+use carryline_report::units::byte_phrase;
 use carryline_tune::safe::UNMEASURED;
+use std::ops::RangeInclusive;
 
 /// Describes the machine.
 pub fn describe(here: &Here) -> Result<Machine, Failure> {
@@ -17,19 +19,21 @@ pub fn describe(here: &Here) -> Result<Machine, Failure> {
     let assumed = here.environment.assumed();
     let system = &here.environment.system;
     let c_library = system.rep_thresholds.as_ref().map(|seen| seen.sentence(&system.libc));
-    let notes = c_library
-        .into_iter()
-        .chain([library_here(&carryline::tuning::active(), built_in_for(Model::here()).0)])
-        .collect();
+    let profile = carryline::tuning::active();
+    let caches = caches_from(here, &profile);
+    let notes =
+        c_library.into_iter().chain(library_here(&profile, built_in_for(Model::here()).0, &caches)).collect();
     Ok(Machine { environment: serde_json::to_value(&here.environment)?, notes, not_measurable, assumed })
 }
 
-/// The library's profile, its origin and its decisions, in a sentence. `built_in` is the built-in profile for this CPU.
-fn library_here(profile: &Active, built_in: &str) -> String {
-    let bytes = |name: &str| {
+/// The library's profile with its origin, and its decisions by job, a sentence each. `built_in` is the built-in profile
+/// for this CPU.
+fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
+    let of = |decision: Decision| {
         let mut decisions = profile.decisions();
-        decisions.find(|(known, _)| *known == name).map_or(usize::MAX, |(_, bytes)| bytes)
+        decisions.find(|(known, _)| *known == decision.name()).map_or(usize::MAX, |(_, bytes)| bytes)
     };
+    let at = |decision: Decision| from(of(decision));
     let is_unmeasured = matches!(profile.origin(), Origin::BuiltIn) && UNMEASURED.contains(&built_in);
     let origin = match profile.origin() {
         Origin::Environment => {
@@ -39,27 +43,91 @@ fn library_here(profile: &Active, built_in: &str) -> String {
         Origin::BuiltIn => format!("built in as {built_in}"),
         _ => "loaded by this program".to_owned(),
     };
-    format!(
-        "the library uses the profile '{}' ({origin}): 'rep stosb' {}, 'rep movsb' {}; loops prefetch what \
-         they overwrite {} (zero) and {} (copy); if the caller does not read the bytes soon, non-temporal stores {} (zero) \
-         and {} (copy){}",
-        profile.name(),
-        from(bytes("rep_stosb_from_bytes")),
-        from(bytes("rep_movsb_from_bytes")),
-        from(bytes("zero_prefetch_from_bytes")),
-        from(bytes("copy_prefetch_from_bytes")),
-        from(bytes("zero_non_temporal_from_bytes")),
-        from(bytes("copy_non_temporal_from_bytes")),
-        if is_unmeasured { "; 'carryline tune' looks for faster settings" } else { "" }
-    )
+    let hint = if is_unmeasured { "; 'carryline tune' looks for faster settings" } else { "" };
+    vec![
+        format!("the library uses the profile '{}' ({origin}){hint}", profile.name()),
+        format!(
+            "it zeroes with loops and 'rep stosb' {}, for bytes that this core reads next {}, for bytes \
+             not read soon {}, where stores are of at most 16 bytes {}; its loops fetch what they overwrite {}; its \
+             stores are non-temporal for bytes not read soon {}, and beyond the caches",
+            at(Decision::RepStosb),
+            at(Decision::RepStosbReadHere),
+            at(Decision::RepStosbNotSoon),
+            at(Decision::RepStosbNarrow),
+            at(Decision::ZeroPrefetch),
+            at(Decision::ZeroNonTemporal),
+        ),
+        format!(
+            "it copies with loops and 'rep movsb' {}, for bytes not read soon {}, where moves are of at \
+             most 16 bytes {}, and never if the destination lies 1 to 63 bytes above the source modulo 4096; its loops \
+             fetch what they overwrite {}; its stores are non-temporal for bytes not read soon {}, and beyond the \
+             caches; a source that is not needed again is read past the caches {}",
+            at(Decision::RepMovsb),
+            at(Decision::RepMovsbNotSoon),
+            at(Decision::RepMovsbNarrow),
+            at(Decision::CopyPrefetch),
+            at(Decision::CopyNonTemporal),
+            at(Decision::ReadOnce),
+        ),
+        format!(
+            "its sums by AVX-512 prefetch {}, {} ahead",
+            at(Decision::SumPrefetch),
+            byte_phrase(of(Decision::SumPrefetchAhead) as u64)
+        ),
+        format!(
+            "it counts as beyond the caches what exceeds a core's share of {} or, for bytes that another core reads, \
+             the last level of {}{caches}",
+            byte_phrase(of(Decision::CacheShare) as u64),
+            byte_phrase(of(Decision::LastLevel) as u64)
+        ),
+    ]
+}
+
+/// Where the library has its cache sizes from, after their values.
+fn caches_from(here: &Here, profile: &Active) -> String {
+    let is_detected = match profile.origin() {
+        Origin::BuiltIn => leaves_to_detection(&built_in_for(Model::here()).1.decisions),
+        Origin::Environment => of_environment().is_none_or(|decisions| leaves_to_detection(&decisions)),
+        _ => true,
+    };
+    // The library asks CPUID, and trusts these sizes.
+    let is_reported = cfg!(target_arch = "x86_64")
+        && here
+            .environment
+            .caches
+            .iter()
+            .any(|cache| cache.level >= 3 && PLAUSIBLE.contains(&cache.size_bytes));
+    match (is_detected, is_reported) {
+        (false, _) => " (from the profile)".to_owned(),
+        (true, true) => " (detected, within bounds)".to_owned(),
+        (true, false) => format!(
+            " (assumed: no last level is reported; what 'memory' and 'cold' mean in measurements is based on {})",
+            byte_phrase(here.caches.l3)
+        ),
+    }
+}
+
+/// Sizes of a last level that the library believes.
+const PLAUSIBLE: RangeInclusive<u64> = 256 << 10..=2 << 30;
+
+fn leaves_to_detection(decisions: &Decisions) -> bool {
+    decisions.get(Decision::LastLevel) == DETECTED
+}
+
+/// The decisions of the profile that `CARRYLINE_TUNING` names.
+fn of_environment() -> Option<Decisions> {
+    let word = std::env::var("CARRYLINE_TUNING").ok()?;
+    match word.trim().strip_prefix("builtin:") {
+        Some(name) => built_in(name).map(|profile| profile.decisions),
+        None => Some(parse(&std::fs::read_to_string(word.trim()).ok()?).ok()?.decisions),
+    }
 }
 
 /// The lengths at which a method is used.
 fn from(from_bytes: usize) -> String {
     match from_bytes {
         usize::MAX => "never".to_owned(),
-        ..1024 => format!("from {from_bytes} bytes"),
-        _ => format!("from {} KiB", from_bytes >> 10),
+        bytes => format!("from {}", byte_phrase(bytes as u64)),
     }
 }
 
@@ -76,15 +144,45 @@ mod tests {
     #[test]
     fn the_profile_is_described_with_its_origin_and_lengths() {
         let active = carryline::tuning::active();
-        let sentence = library_here(&active, "unmeasured-intel");
+        let sentences = library_here(&active, "unmeasured-intel", " (detected, within bounds)");
         let (origin, hint) = match active.origin() {
             Origin::Environment => ("CARRYLINE_TUNING=", false),
             _ => ("built in as unmeasured-intel", true),
         };
-        assert_eq!(sentence.contains("carryline tune"), hint, "{sentence}");
-        assert!(!library_here(&active, "amd-zen3").contains("carryline tune"));
-        assert!(sentence.contains(active.name()) && sentence.contains(origin), "{sentence}");
-        assert!(sentence.contains("KiB") && !sentence.contains(&usize::MAX.to_string()), "{sentence}");
-        assert_eq!([usize::MAX, 24 << 10, 512].map(from), ["never", "from 24 KiB", "from 512 bytes"]);
+        let all = sentences.join("\n");
+        assert_eq!(all.contains("carryline tune"), hint, "{all}");
+        assert!(!library_here(&active, "amd-zen3", "")[0].contains("carryline tune"));
+        assert!(all.contains(active.name()) && all.contains(origin), "{all}");
+        assert!(all.contains("KiB") && !all.contains(&usize::MAX.to_string()), "{all}");
+        for part in ["not read soon", "reads next", "1 to 63 bytes above the source modulo 4096", "detected"]
+        {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+        for (name, bytes) in active.decisions() {
+            let bytes = bytes as u64;
+            let is_shown = bytes == usize::MAX as u64
+                || all.contains(&from(bytes as usize))
+                || all.contains(&byte_phrase(bytes));
+            assert!(is_shown, "{name}: {all}");
+        }
+    }
+
+    #[test]
+    fn a_last_level_that_is_assumed_is_called_so() {
+        let mut here = Here::look();
+        let active = carryline::tuning::active();
+        if !matches!(active.origin(), Origin::BuiltIn) {
+            return;
+        }
+        here.environment.caches.retain(|cache| cache.level < 3);
+        here.caches.l3 = 32 << 20;
+        let caches = caches_from(&here, &active);
+        assert!(caches.contains("assumed") && caches.contains("32 MiB"), "{caches}");
+    }
+
+    #[test]
+    fn lengths_are_in_words() {
+        let words = ["never", "from 24 KiB", "from 512 bytes", "from 2112 bytes"];
+        assert_eq!([usize::MAX, 24 << 10, 512, 2112].map(from), words);
     }
 }

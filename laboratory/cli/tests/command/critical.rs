@@ -124,3 +124,17 @@ fn an_indirect_jump_ends_the_analysis_with_a_note() {
     let (out, _) = Place::new().expect(&["critical", "--bytes", "48 01 f7 ff e0"], 0);
     assert!(out.contains("0x3") && out.contains("indirect jump"), "{out}");
 }
+
+#[test]
+fn what_looks_contradictory_is_explained() {
+    let place = Place::new();
+    let (out, _) = place.expect(&["critical", "adc_1_stream", "--budget", "1s", "--replicates", "1"], 0);
+    if out.contains('*') && out.contains("operations a call") {
+        assert!(out.contains("* the ports that start the most operations"), "{out}");
+    }
+    let row = out.lines().find(|line| line.starts_with("fenced ")).expect("a row");
+    let figures: Vec<f64> =
+        row.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(f64::NAN)).collect();
+    let (bound, measured) = (figures[0], figures[2]);
+    assert_eq!(out.contains("below its bound"), measured < bound, "{out}");
+}

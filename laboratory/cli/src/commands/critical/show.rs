@@ -42,6 +42,17 @@ const COMPARED: &str = "Chained and independent calls are compared gross: a chai
                         and overlapping calls share the front end with them. Fenced calls are compared net \
                         of the null call";
 
+/// Why a fenced call may take less than its bound.
+const OVERLAPS: &str = "The fenced figure is below its bound because a null call is itself a chain, from the call through \
+                        the stored return address to the return. Between the fences, the routine's chain runs beside \
+                        it, so that subtracting the null call subtracts this time too: the net is at least the bound \
+                        less the null call's own chain";
+
+/// What the table of ports shows.
+const PORTS: &str = "* the ports that start the most operations when independent calls are simulated, where each \
+                     operation takes the port that is free first. The throughput above is the least possible: it \
+                     divides the operations among the ports as evenly as they allow";
+
 /// The text for all routines, with an overview if there are several.
 pub fn render(
     shown: &[Shown<'_>],
@@ -97,6 +108,7 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     if let Some(table) = summary::ports(prediction, microarchitecture) {
         out.push('\n');
         out.push_str(&table.render(style));
+        line(out, PORTS, style);
     }
     if prediction.variant.is_some() && call.scope != Scope::Branching {
         out.push('\n');
@@ -107,6 +119,9 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
             }
             if let Some(basis) = &measured.basis {
                 line(out, &format!("measured: median core cycles ({basis}), hot. {COMPARED}"), style);
+            }
+            if summary::is_below_bound(prediction, measured) {
+                line(out, OVERLAPS, style);
             }
         }
     }

@@ -56,6 +56,12 @@ pub fn off(dependence: Dependence, predicted: f64, measured: f64) -> Option<f64>
     is_known.then(|| predicted / measured - 1.0)
 }
 
+/// True if fenced calls take less than their bound.
+pub fn is_below_bound(prediction: &Prediction, measured: &Measured) -> bool {
+    let found = measured.of(Dependence::Fenced).map(|found| found.compared());
+    prediction.bound(Dependence::Fenced).zip(found).is_some_and(|(bound, net)| net < bound)
+}
+
 /// Operations of a call by port; `None` if nothing was simulated.
 pub fn ports(prediction: &Prediction, microarchitecture: &Microarchitecture) -> Option<Table> {
     let found = prediction.overlapping.as_ref()?;
