@@ -10,6 +10,7 @@ mod caches;
 mod clock;
 mod compare;
 mod cpu;
+mod load;
 mod system;
 mod tuning;
 
@@ -48,7 +49,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Describes this machine. Takes some milliseconds, because CPUID is slow in a virtual machine. Call it
+    /// Describes this machine. Takes some milliseconds, because CPUID is slow in a virtual machine, and 200 more if
+    /// the load average is high. Call it
     /// before pinning the thread, which would leave one CPU allowed.
     #[must_use]
     pub fn here() -> Environment {
@@ -58,7 +60,7 @@ impl Environment {
             clock: Clock::here(),
             frequency: Frequency::here(cpu.allowed_cpus.first().copied().unwrap_or(0)),
             memory: Memory::here(),
-            system: System::here(),
+            system: System::here(cpu.logical_cpus),
             build: Build::here(),
             tuning: Some(Tuning::here()),
             no_counters: CycleCounter::open().err(),

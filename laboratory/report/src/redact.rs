@@ -7,7 +7,7 @@ use serde_json::Value;
 const IDENTIFYING: [(&str, &[&str]); 4] = [
     ("cpu", &["brand", "stepping", "microcode", "hypervisor", "logical_cpus", "allowed_cpus"]),
     ("memory", &["total_bytes", "available_bytes"]),
-    ("system", &["kernel", "load_average", "cpu_quota"]),
+    ("system", &["kernel", "load_average", "busy_cpus", "cpu_quota"]),
     ("clock", &["hz"]),
 ];
 

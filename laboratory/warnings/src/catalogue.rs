@@ -248,7 +248,9 @@ pub(super) const CATALOGUE: &[Entry] = &[
         cause: "the machine is already busy: load average {} on {} CPUs",
         remedy: "stop other programs, or wait",
         explanation: "Other programs share the last cache level, the memory bandwidth and perhaps the core. Small \
-            hot cells tolerate that; large and cold ones do not.",
+            hot cells tolerate that; large and cold ones do not. The load average covers the last minute, in which \
+            this program's own earlier commands may have run, so it counts only if CPUs are busy while this program \
+            sleeps.",
     },
     Entry {
         id: Code::CpuQuota,

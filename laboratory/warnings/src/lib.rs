@@ -352,10 +352,7 @@ pub fn of_environment(here: &Environment) -> Vec<Warning> {
     {
         warnings.push(tunables_set(variable));
     }
-    // A load of one may be this process itself.
-    if let Some(load) =
-        here.system.load_average.filter(|load| *load > 0.5 * f64::from(here.cpu.logical_cpus).max(2.0))
-    {
+    if let Some(load) = here.system.other_load(here.cpu.logical_cpus) {
         warnings.push(loaded_machine(load, here.cpu.logical_cpus));
     }
     warnings
@@ -440,12 +437,15 @@ mod tests {
         here.cpu.masked_features = vec!["avx2".to_owned()];
         here.cpu.allowed_cpus = vec![0];
         here.cpu.logical_cpus = 2;
-        here.system.load_average = Some(7.0);
+        (here.system.load_average, here.system.busy_cpus) = (Some(7.0), Some(1.5));
         here.build.debug_assertions = true;
         let codes: Vec<String> = of_environment(&here).into_iter().map(|warning| warning.code).collect();
         for code in ["W01", "W10", "W17", "W18", "W23"] {
             assert!(codes.iter().any(|given| given == code), "{code} in {codes:?}");
         }
+        // A command of this program that has ended is still in the average.
+        here.system.busy_cpus = Some(0.05);
+        assert!(of_environment(&here).iter().all(|warning| warning.code != "W23"));
         here.system.load_average = Some(0.9);
         assert!(of_environment(&here).iter().all(|warning| warning.code != "W23"));
     }

@@ -1,5 +1,6 @@
 //! Memory, kernel, C library, load and build.
 
+use super::load::busy_cpus;
 use super::{line, number};
 use crate::arena::page_bytes;
 use crate::c_library::{self, RepThresholds};
@@ -105,6 +106,9 @@ pub struct System {
     pub rep_thresholds: Option<RepThresholds>,
     /// The mean number of runnable processes over the last minute.
     pub load_average: Option<f64>,
+    /// The CPUs that other processes kept busy at the start; `None` if the load average is low, or not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_cpus: Option<f64>,
     /// Why a thread cannot be pinned to a CPU; `None` if it can.
     pub no_pinning: Option<String>,
     /// The CPU time that the control group allows, in CPUs; `None` without a limit.
@@ -112,17 +116,38 @@ pub struct System {
 }
 
 impl System {
-    pub(super) fn here() -> System {
+    /// `cpus` is the number of logical CPUs.
+    pub(super) fn here(cpus: u32) -> System {
         let load = line("/proc/loadavg");
+        let load_average = load.and_then(|load| load.split_whitespace().next()?.parse().ok());
         System {
             // Only the release: other fields of uname contain the host name.
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             libc: libc_name(),
             rep_thresholds: Some(c_library::here().clone()),
-            load_average: load.and_then(|load| load.split_whitespace().next()?.parse().ok()),
+            load_average,
+            busy_cpus: load_average.filter(|load| is_high(*load, cpus)).and_then(|_| busy_cpus()),
             no_pinning: may_pin().err(),
             cpu_quota: cpu_quota(&groups(), Path::new(GROUPS)),
         }
+    }
+}
+
+/// Other processes that keep fewer CPUs busy than this are the usual background.
+const BACKGROUND_CPUS: f64 = 0.25;
+
+/// True for a load average above half of the CPUs. One of 1 may be this process itself.
+fn is_high(load_average: f64, cpus: u32) -> bool {
+    load_average > 0.5 * f64::from(cpus).max(2.0)
+}
+
+impl System {
+    /// The load average if it is high and other processes still run. Results stored before their CPUs were counted have
+    /// the load average alone.
+    #[must_use]
+    pub fn other_load(&self, cpus: u32) -> Option<f64> {
+        let load = self.load_average.filter(|load| is_high(*load, cpus))?;
+        self.busy_cpus.is_none_or(|busy| busy >= BACKGROUND_CPUS).then_some(load)
     }
 }
 
