@@ -3,7 +3,7 @@
 use crate::examine::{LONGEST_AS_DIGITS, LONGEST_REPEATED};
 use crate::report::{Audit, Fault, FileCounts, Implementation, Status, grouped};
 use carryline_report::table::{ColumnKind, Emphasis, Style, Table};
-use carryline_report::text::safe;
+use carryline_report::text::{safe, wrap};
 use carryline_report::units::byte_size;
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
         };
         table.push(cells(one), emphasis);
     }
-    let mut out = table.render(style);
+    let mut out = table.render_in_parts(style);
     if audit.implementations.iter().any(|one| one.vectors.skipped > 0) {
         let columns = file_columns(audit).into_iter().enumerate();
         let mut files = Table::new(
@@ -38,7 +38,12 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
         for one in asked(audit) {
             files.push(file_cells(one), Emphasis::None);
         }
-        let _infallible = write!(out, "\n{}\n{}\n", files.render(style), skip_reasons());
+        let _infallible = write!(
+            out,
+            "\n{}\n{}\n",
+            files.render_in_parts(style),
+            wrap(&skip_reasons().replace('\n', " "), style.width, 0)
+        );
     }
     for one in &audit.implementations {
         let reports = one.faults.iter().map(|fault| safe(&fault.report));
@@ -51,7 +56,7 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
         let left = one.notes.iter().filter(|note| note.starts_with("not ") || note.starts_with("once, "));
         let left = left.map(|note| format!("{}: {}", safe(&one.title()), safe(note)));
         for line in form.chain(reason).chain(reports).chain(left) {
-            let _infallible = write!(out, "\n{line}\n");
+            let _infallible = write!(out, "\n{}\n", wrap(&line, style.width, 2));
         }
     }
     out

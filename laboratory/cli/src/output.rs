@@ -7,6 +7,7 @@ use carryline_engine::session::command_line;
 use carryline_report::json::Head;
 use carryline_report::redact::redacted;
 use carryline_report::table::Style;
+use carryline_report::text::wrap;
 use carryline_results::Warning;
 use carryline_warnings::trust::condensed;
 use serde::Serialize;
@@ -133,7 +134,10 @@ pub fn note(text: &str, common: &Common) {
 
 /// Prints a message on standard error, prefixed with the program's name.
 pub fn message(text: &str) {
-    to_stderr(&format!("carryline: {text}\n"));
+    let stream = std::io::stderr();
+    // Only a terminal has lines: elsewhere a message is one.
+    let width = if stream.is_terminal() { style_of(&stream).width } else { None };
+    to_stderr(&format!("{}\n", wrap(&format!("carryline: {text}"), width, 2)));
 }
 
 /// Writes to standard error. Errors (a full disk, a closed pipe) are ignored.

@@ -11,7 +11,8 @@ use carryline_engine::select::{self, Selection};
 use carryline_engine::session::{self, Finished, RunContext};
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::thresholds::{Needs, Schedule};
-use carryline_report::units::Unit;
+use carryline_report::text::wrap;
+use carryline_report::units::{Unit, counted};
 use carryline_results::Warning;
 use carryline_results::gather::Situation;
 use carryline_verification::Depth;
@@ -183,15 +184,21 @@ fn print_plan(plan: &RunPlan, forecast: &Forecast, common: &Common) -> Result<()
         1 => "",
         _ => " with each set of C library thresholds",
     };
-    let mut text = format!(
-        "{} situations, {} subjects, {cells} cells, {} replicates{kinds}, about {:.0} s\n\n",
-        plan.situations.len(),
-        plan.subjects().len(),
-        plan.replicates,
-        plan.budget.max(forecast.total()).as_secs_f64()
+    let count = |number: usize, thing: &str| counted(number as u64, thing);
+    let head = format!(
+        "{}, {}, {}, {}{kinds}, {}",
+        count(plan.situations.len(), "situation"),
+        count(plan.subjects().len(), "subject"),
+        count(cells, "cell"),
+        counted(u64::from(plan.replicates), "replicate"),
+        forecast.expected(plan.budget)
     );
+    let width = output::style().width;
+    let mut text = wrap(&head, width, 2) + "\n\n";
     for situation in &plan.situations {
-        text.push_str(&format!("{}: {}\n", situation.name, situation.subjects.join(", ")));
+        let line = format!("{}: {}", situation.name, situation.subjects.join(", "));
+        text.push_str(&wrap(&line, width, 2));
+        text.push('\n');
     }
     output::print(&text)
 }

@@ -128,6 +128,16 @@ impl Forecast {
         (1..=replicates).rev().find(|replicates| fits(*replicates)).unwrap_or(1)
     }
 
+    /// How long the plan takes with this budget, in words.
+    #[must_use]
+    pub fn expected(&self, budget: Duration) -> String {
+        let (total, budget) = (self.total().as_secs_f64().ceil(), budget.as_secs_f64());
+        match total > budget {
+            true => format!("about {total:.0} s, more than the budget of {budget:.0} s"),
+            false => format!("about {budget:.0} s"),
+        }
+    }
+
     /// A message if the budget is too small.
     #[must_use]
     pub fn against(&self, budget: Duration) -> Option<String> {
@@ -139,8 +149,9 @@ impl Forecast {
                 false => String::new(),
             };
             format!(
-                "the budget of {} is too short: this takes about {:.0} s (verification {}, each of {} worker \
-                 processes {}{filling}); use fewer or smaller cells, fewer --replicates, or --budget {:.0}s",
+                "the budget of {} is too short: this goes on and takes about {:.0} s (verification {}, each of {} \
+                 worker processes {}{filling}); use fewer variants or smaller cells, fewer --replicates, or \
+                 --budget {:.0}s",
                 seconds(budget),
                 total.as_secs_f64().ceil(),
                 seconds(self.proof),
@@ -191,6 +202,10 @@ mod tests {
         for word in ["3.0 s", "5 worker processes", "8208 MiB", "--replicates"] {
             assert!(said.contains(word), "{word} in {said}");
         }
+        assert!(said.contains("goes on and takes about"), "{said}");
+        let expected = large.expected(Duration::from_secs(3));
+        assert!(expected.starts_with("about") && expected.ends_with("budget of 3 s"), "{expected}");
+        assert_eq!(small.expected(Duration::from_secs(60)), "about 60 s");
         assert_eq!(small.replicates_within(Duration::from_secs(60), 5), 5);
         assert_eq!(
             large.replicates_within(Duration::from_secs(3), 5),

@@ -1,14 +1,15 @@
 //! The lists of `carryline list`, `machine`, `verify` and `history`, as tables and as JSON.
 
+mod history;
 mod machine;
 mod tried;
 
 pub use tried::{Coverage, NotTried, Tried};
 
+use crate::grouping::distinct;
 use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::counted;
-use carryline_results::content_hash::SHOWN_DIGITS;
 use carryline_variants::Family;
 use serde::Serialize;
 use serde_json::Value;
@@ -166,17 +167,23 @@ const fn yes(is: bool) -> &'static str {
 }
 
 impl VariantList {
-    /// The table.
+    /// A table for each family.
     #[must_use]
     pub fn to_text(&self, style: Style) -> String {
+        let families = distinct(self.variants.iter().map(|line| line.family));
+        let tables = families.into_iter().map(|family| self.of_family(family).render(style));
+        tables.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The table of a family, headed by its name.
+    fn of_family(&self, family: Family) -> Table {
         let mut table = Table::new([
-            ("variant", ColumnKind::Name),
-            ("family", ColumnKind::Name),
+            (family.name(), ColumnKind::Name),
             ("runs\nhere", ColumnKind::Name),
             ("needs", ColumnKind::Text),
             ("provenance", ColumnKind::Text),
         ]);
-        for line in &self.variants {
+        for line in self.variants.iter().filter(|line| line.family == family) {
             let reason = line.known_bad_reason.as_deref().unwrap_or("no reason given");
             let bad = if line.known_bad { format!(" (known bad: {reason})") } else { String::new() };
             let emphasis = match (line.known_bad, line.runs_here) {
@@ -186,14 +193,13 @@ impl VariantList {
             };
             let cells = vec![
                 line.name.clone(),
-                line.family.to_string(),
                 yes(line.runs_here).to_owned(),
                 if line.needs.is_empty() { "nothing".to_owned() } else { line.needs.join(", ") },
                 one_line(&format!("{}{bad}", line.provenance)),
             ];
             table.push(cells, emphasis);
         }
-        table.render(style)
+        table
     }
 }
 
@@ -246,45 +252,6 @@ impl ProofList {
         let failed = if failed == 0 { "no failures".to_owned() } else { format!("{failed} failed") };
         let unusable = if unusable == 0 { String::new() } else { format!(", {unusable} not usable here") };
         format!("{}: {failed}{unusable}", counted(self.results.len() as u64, "variant"))
-    }
-}
-
-impl RunList {
-    /// The table.
-    #[must_use]
-    pub fn to_text(&self, style: Style) -> String {
-        if self.runs.is_empty() {
-            return "no run is stored\n".to_owned();
-        }
-        let mut table = Table::new([
-            ("run", ColumnKind::Number),
-            ("hash", ColumnKind::Name),
-            ("started", ColumnKind::Name),
-            ("status", ColumnKind::Name),
-            ("situations", ColumnKind::Number),
-            ("cells", ColumnKind::Number),
-            ("rounds", ColumnKind::Number),
-            ("command", ColumnKind::Text),
-        ]);
-        for run in &self.runs {
-            let emphasis = if run.status == "complete" { Emphasis::None } else { Emphasis::Faint };
-            let cells = vec![
-                run.id.to_string(),
-                run.content_hash
-                    .as_deref()
-                    .and_then(|hash| hash.get(..SHOWN_DIGITS))
-                    .unwrap_or("-")
-                    .to_owned(),
-                run.started.clone(),
-                run.status.clone(),
-                run.situations.to_string(),
-                run.cells.to_string(),
-                run.rounds.to_string(),
-                run.command.clone(),
-            ];
-            table.push(cells, emphasis);
-        }
-        table.render(style)
     }
 }
 

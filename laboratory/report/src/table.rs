@@ -54,6 +54,11 @@ impl Emphasis {
     }
 }
 
+/// The width below which a text column is not wrapped further.
+const LEAST_TEXT: usize = 16;
+/// The columns between two columns of a table.
+const GAP: usize = 2;
+
 const BOLD: &str = "\u{1b}[1m";
 const RESET: &str = "\u{1b}[0m";
 
@@ -131,6 +136,46 @@ impl Table {
         out
     }
 
+    /// As [`Table::render`]; but a table that is too wide even with its text wrapped becomes several, one below the
+    /// other, each with the first column.
+    #[must_use]
+    pub fn render_in_parts(&self, style: Style) -> String {
+        let Some(width) = style.width.map(usize::from) else { return self.render(style) };
+        let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.least_width(column)).collect();
+        let Some((first, rest)) = widths.split_first() else { return String::new() };
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        let mut taken = 0;
+        for (index, least) in rest.iter().enumerate() {
+            match parts.last_mut() {
+                Some(part) if taken + GAP + least <= width => part.push(index + 1),
+                _ => {
+                    parts.push(vec![0, index + 1]);
+                    taken = *first;
+                }
+            }
+            taken += GAP + least;
+        }
+        let parts: Vec<String> = parts.iter().map(|part| self.part(part).render(style)).collect();
+        parts.join("\n")
+    }
+
+    /// The width that a column needs at least.
+    fn least_width(&self, column: usize) -> usize {
+        let (header, kind) = &self.columns[column];
+        let cells = self.rows.iter().map(|(cells, _)| cells[column].chars().count());
+        let most = cells.chain(header.lines().map(|line| line.chars().count())).max().unwrap_or(0);
+        if *kind == ColumnKind::Text && column > 0 { most.min(LEAST_TEXT) } else { most }
+    }
+
+    /// The table with some of its columns.
+    fn part(&self, columns: &[usize]) -> Table {
+        let pick = |cells: &Vec<String>| columns.iter().map(|column| cells[*column].clone()).collect();
+        Table {
+            columns: columns.iter().map(|column| self.columns[*column].clone()).collect(),
+            rows: self.rows.iter().map(|(cells, emphasis)| (pick(cells), *emphasis)).collect(),
+        }
+    }
+
     /// True if a line of the body begins a row, that is, if its first column is not blank. That column never
     /// wraps, and an empty first cell is printed as a dash.
     fn begins_row(&self, line: &str) -> bool {
@@ -163,7 +208,7 @@ impl Table {
                 column.set_cell_alignment(CellAlignment::Right);
             }
             if *kind == ColumnKind::Text && index > 0 {
-                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(16)));
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(LEAST_TEXT as u16)));
             } else {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
@@ -233,6 +278,25 @@ mod tests {
             .iter()
             .fold(coloured, |text, code| text.replace(code, ""));
         assert_eq!(bare, plain);
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_is_divided() {
+        let columns = ["name", "first number", "second number", "third number"];
+        let mut table = Table::new(
+            columns.map(|name| (name, if name == "name" { ColumnKind::Name } else { ColumnKind::Number })),
+        );
+        table.push(["a variant", "1", "2", "3"].map(str::to_owned).to_vec(), Emphasis::None);
+        insta::assert_snapshot!(table.render_in_parts(Style { colour: false, width: Some(40) }), @r"
+        name       first number  second number
+        ──────────────────────────────────────
+        a variant             1              2
+
+        name       third number
+        ───────────────────────
+        a variant             3
+        ");
+        assert_eq!(table.render_in_parts(Style::default()), table.render(Style::default()));
     }
 
     #[test]

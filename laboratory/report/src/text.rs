@@ -51,6 +51,22 @@ pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
     out
 }
 
+/// The words of a command as a shell reads them: those with other than plain characters are in quotes.
+///
+/// ```
+/// use carryline_report::text::shell;
+/// assert_eq!(shell(["verify", "zero/avx*", "it's", ""]), r"verify 'zero/avx*' 'it'\''s' ''");
+/// ```
+#[must_use]
+pub fn shell<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    let quoted = words.into_iter().map(|word| match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// Joins names for a sentence: `a`, `a and b`, `a, b and c`.
 #[must_use]
 pub fn enumerate(names: &[String]) -> String {

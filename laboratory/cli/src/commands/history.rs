@@ -10,7 +10,7 @@ use carryline_report::advice::machine;
 use carryline_report::experiments::experiments_text;
 use carryline_report::json;
 use carryline_report::listing::{RunLine, RunList};
-use carryline_report::text::wrap;
+use carryline_report::text::{shell, wrap};
 use carryline_store::{RunStatus, RunSummary, Store};
 
 /// Lists runs, or shows one.
@@ -39,7 +39,7 @@ fn run_line(run: RunSummary, store: Option<&Store>) -> RunLine {
         content_hash: store.and_then(|store| kept::hash_of(store, run.id).ok()),
         label: kept::label(&run.command),
         started: run.started,
-        command: std::iter::once("carryline".to_owned()).chain(run.command).collect::<Vec<_>>().join(" "),
+        command: shell(std::iter::once("carryline").chain(run.command.iter().map(String::as_str))),
         status: status.to_owned(),
         situations: run.situations,
         cells: run.cells,

@@ -4,6 +4,7 @@ use crate::cli::{Common, Format, Schema};
 use crate::output;
 use carryline_engine::failure::{Failure, usage};
 use carryline_machine::nearest::{did_you_mean, nearest};
+use carryline_report::text::wrap;
 use serde_json::json;
 
 /// Name, commands and text of each schema, sorted by name.
@@ -55,8 +56,11 @@ pub fn run(args: &Schema, common: &Common) -> Result<u8, Failure> {
             output::print_json("schemas", &json!({ "schemas": lines }), common)?;
         }
         Format::Table => {
-            let lines = SCHEMAS.iter().map(|(name, commands, _)| format!("{name:13} {commands}\n"));
-            output::print(&lines.collect::<String>())?;
+            let width = output::style().width;
+            let line = |(name, commands, _): &(&str, &str, &str)| {
+                wrap(&format!("{name:13} {commands}"), width, 14) + "\n"
+            };
+            output::print(&SCHEMAS.iter().map(line).collect::<String>())?;
         }
     }
     Ok(0)

@@ -1,3 +1,4 @@
+use super::history::continued;
 use super::*;
 use crate::fixture;
 
@@ -23,17 +24,16 @@ fn variants_are_listed_with_needs_and_provenance() {
         ],
     };
     insta::assert_snapshot!(list.to_text(NARROW), @"
-    variant          family    runs  needs               provenance
-                               here
+    checksum         runs  needs               provenance
+                     here
     ────────────────────────────────────────────────────────────────────────────────
-    adc_1_stream     checksum  yes   nothing             evans-2018: the kernel's
-                                                         form, as it stood in 2018
-    avx512_dot       checksum  no    avx512f, avx512bw,  evans-2018: the kernel's
-                                     avx512_vnni         form, as it stood in 2018
-    adc_odd_address  checksum  yes   nothing             evans-2018: the kernel's
-                                                         form, as it stood in 2018
-                                                         (known bad: an odd address
-                                                         with a seed)
+    adc_1_stream     yes   nothing             evans-2018: the kernel's form, as it
+                                               stood in 2018
+    avx512_dot       no    avx512f, avx512bw,  evans-2018: the kernel's form, as it
+                           avx512_vnni         stood in 2018
+    adc_odd_address  yes   nothing             evans-2018: the kernel's form, as it
+                                               stood in 2018 (known bad: an odd
+                                               address with a seed)
     ");
     let json: Value = serde_json::from_str(&to_json(&list).expect("serialises")).expect("parses");
     let keys = "family known_bad known_bad_reason name needs provenance runs_here summary";
@@ -121,7 +121,7 @@ fn stored_runs_are_listed() {
     let run = |id, status: &str| RunLine {
         id,
         content_hash: (id == 9).then(|| "0123456789abcdef".repeat(4)),
-        label: None,
+        label: (id == 9).then(|| "before".to_owned()),
         started: "2026-01-02T03:04:05Z".into(),
         command: "run --budget 60s".into(),
         status: status.into(),
@@ -131,15 +131,29 @@ fn stored_runs_are_listed() {
     };
     let list = RunList { runs: vec![run(10, "incomplete"), run(9, "complete")] };
     insta::assert_snapshot!(list.to_text(NARROW), @"
-    run  hash      started               status      situations  cells  rounds  command
-    ────────────────────────────────────────────────────────────────────────────────────────────
-     10  -         2026-01-02T03:04:05Z  incomplete          30    180    1200  run --budget 60s
-      9  01234567  2026-01-02T03:04:05Z  complete            30    180    1200  run --budget 60s
+    run  hash      started               status      situations  cells  rounds
+    ──────────────────────────────────────────────────────────────────────────
+     10  -         2026-01-02T03:04:05Z  incomplete          30    180    1200
+         run --budget 60s
+      9  01234567  2026-01-02T03:04:05Z  complete            30    180    1200
+         label: before
+         run --budget 60s
     ");
     assert_eq!(RunList { runs: vec![] }.to_text(NARROW), "no run is stored\n");
     let json: Value = serde_json::from_str(&to_json(&list).expect("serialises")).expect("parses");
     assert_eq!(json["runs"][0]["id"], 10);
     assert_eq!(json["runs"][0]["status"], "incomplete");
+}
+
+#[test]
+fn a_long_command_is_continued_as_a_shell_reads_it() {
+    let command = "carryline measure --variants 'zero/avx*' --label 'a long name with many words' --sizes 40,1500 --budget 20s";
+    let text = continued(command, Some(60));
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    assert!(text.lines().count() > 1 && text.contains("'a long name with many words'"), "{text}");
+    let joined = text.replace("\\\n", "");
+    assert_eq!(joined.split_whitespace().collect::<Vec<_>>().join(" "), command);
+    assert_eq!(continued(command, None), format!("     {command}\n"));
 }
 
 #[test]
