@@ -94,7 +94,7 @@ pub struct Common {
 pub enum Format {
     /// Tables for people.
     Table,
-    /// One JSON object.
+    /// JSON; 'carryline schema' describes it.
     Json,
 }
 

@@ -25,6 +25,16 @@ pub fn run(args: &Compare, common: &Common) -> Result<u8, Failure> {
         .iter()
         .map(|other| RunComparison::of(base, other, args.force))
         .collect::<Result<Vec<_>, _>>()?;
+    // With --force, runs may have nothing in common.
+    if comparisons.iter().all(|one| one.comparison.cells.is_empty()) {
+        let titles: Vec<&str> = others.iter().map(|other| other.title.as_str()).collect();
+        return Err(Failure::Unlike(format!(
+            "{} has no cell in common with {}: nothing can be compared; 'carryline history --show RUN --full' shows their \
+             cells",
+            base.title,
+            titles.join(", ")
+        )));
+    }
     match common.format {
         Format::Json => output::print_json("compare", &Report::of(base, &comparisons), common)?,
         Format::Table => {

@@ -63,7 +63,8 @@ fn unlike_runs_are_refused_with_what_differs() {
     let place = with_runs();
     let (_, err) = place.expect(&["compare", "1", "3"], 6);
     assert!(err.contains("situations: none is in both runs") && err.contains("--force"), "{err}");
-    place.expect(&["compare", "1", "3", "--force"], 0);
+    let (out, err) = place.expect(&["compare", "1", "3", "--force"], 6);
+    assert!(out.is_empty() && err.contains("nothing can be compared"), "{out}{err}");
 
     place.expect(&["export", "1", "--to", "json", "--raw", "--output", "one.json"], 0);
     let text = std::fs::read_to_string(place.file("one.json")).expect("written");

@@ -24,3 +24,5 @@ mod survival;
 mod tune;
 mod verify;
 mod watch;
+#[cfg(target_os = "linux")]
+mod widths;
