@@ -4,7 +4,7 @@ use crate::examine::{LONGEST_AS_DIGITS, LONGEST_REPEATED};
 use crate::report::{Audit, Fault, FileCounts, Implementation, Status, grouped};
 use carryline_report::table::{ColumnKind, Emphasis, Style, Table};
 use carryline_report::text::{safe, wrap};
-use carryline_report::units::byte_size;
+use carryline_report::units::{byte_size, number_with};
 use std::fmt::Write as _;
 
 /// Renders an audit for a terminal: the table, the tables of vectors, then one line per fault.
@@ -27,7 +27,7 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
             Status::Unusable => Emphasis::Faint,
             _ => Emphasis::Bad,
         };
-        table.push(cells(one), emphasis);
+        table.push(cells(one).into_iter().map(in_groups).collect(), emphasis);
     }
     let mut out = table.render_in_parts(style);
     if audit.implementations.iter().any(|one| one.vectors.skipped > 0) {
@@ -60,6 +60,11 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
         }
     }
     out
+}
+
+/// A number with its digits in groups, as in all tables; other words as they are.
+fn in_groups(cell: String) -> String {
+    cell.parse::<u64>().map_or(cell, |number| number_with(number as f64, 0))
 }
 
 fn cells(one: &Implementation) -> Vec<String> {

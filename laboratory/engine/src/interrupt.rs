@@ -8,8 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Starts listening for SIGINT and SIGTERM.
+/// Starts listening for SIGINT and SIGTERM. Further calls do nothing: with two sets of handlers, the second would take
+/// the first signal for the second one.
 pub fn listen() {
+    if INTERRUPTED.get().is_some() {
+        return;
+    }
     let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // In this order, the second signal finds the flag set and ends the process.

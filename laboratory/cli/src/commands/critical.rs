@@ -94,6 +94,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     let json = json::object(&shown, &latencies, calibration.as_ref());
     let text = |style| show::render(&shown, &latencies, calibration.as_ref(), style);
     output::print_result("critical", &json, text, common)?;
+    output::end_of_partial(common)?;
     Ok(if carryline_engine::interrupt::requested() {
         carryline_engine::failure::status::INTERRUPTED
     } else {

@@ -94,6 +94,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     let rows = surveyed.into_iter().flat_map(|one| one.rows).chain(silent).collect();
     let found = report::Inlining { schema_version: 1, rows, limits, notes };
     output::print_result("inlining", &found, |style| found.to_text(style), common)?;
+    output::end_of_partial(common)?;
     Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
 }
 

@@ -54,6 +54,7 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
             }
         }
     }
+    output::end_of_partial(common)?;
     Ok(match &work {
         work if work.disagreement.is_some() => status::WRONG,
         work if work.interrupted => status::INTERRUPTED,
@@ -246,7 +247,11 @@ fn tuned(work: &RealWork) -> Option<String> {
 /// The agreement of outputs and exit statuses, in one or two sentences.
 fn agreement(work: &RealWork) -> String {
     let Some(disagreement) = &work.disagreement else {
-        return format!("All runs agree in standard output and end with {}.", work.exit_status);
+        // Interrupted before the first comparison.
+        return match work.runs {
+            0 if work.interrupted => "No runs were compared.".to_owned(),
+            _ => format!("All runs agree in standard output and end with {}.", work.exit_status),
+        };
     };
     let Disagreement { interposed, differs_by_itself, what } = disagreement;
     let run = if *interposed { "A run with the interposer" } else { "A second run without the interposer" };

@@ -102,7 +102,9 @@ pub fn conclude(
     effort: &Effort,
     common: &Common,
 ) -> Result<u8, Failure> {
-    let repeated = common.repeats.map(|id| Repeated::of(id, &finished.result, common)).transpose()?;
+    // Partial results are compared with nothing.
+    let repeats = common.repeats.filter(|_| !finished.interrupted);
+    let repeated = repeats.map(|id| Repeated::of(id, &finished.result, common)).transpose()?;
     match common.format {
         Format::Json => super::compare::print_run(&finished.result, repeated.as_ref(), common)?,
         Format::Table => output::print(text)?,

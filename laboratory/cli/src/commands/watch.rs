@@ -55,11 +55,16 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
     let (finished, state) = watch.show(state)?;
     let Some(finished) = finished else {
         output::note("nothing was measured", common);
+        output::end_of_partial(common)?;
         return Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 });
     };
     let trust = advice(&finished.result, &Roles::of_collection()).trust_line();
     output::note(&trust, common);
-    conclude(&finished, &plain::block(&state, output::style().width), state.unit, &args.effort, common)
+    let mut block = plain::block(&state, output::style().width);
+    if finished.interrupted {
+        block.push_str(&format!("{}\n", output::INTERRUPTED));
+    }
+    conclude(&finished, &block, state.unit, &args.effort, common)
 }
 
 /// The choices of the screen, and warnings about the captures among the sizes.

@@ -33,7 +33,7 @@ fn interrupted(place: &Place, arguments: &[&str]) -> Output {
 fn every_command_says_that_its_results_are_partial() {
     let place = Place::new();
     place.expect(&short(&["measure", "--variants", "checksum/avx2"]), 0);
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 10] = [
         &["measure", "--variants", "zero/avx2,zero/sse2", "--budget", "60s", "--replicates", "40"],
         &["run", "--budget", "60s"],
         &["verify"],
@@ -41,6 +41,9 @@ fn every_command_says_that_its_results_are_partial() {
         &["gate", "1", "--budget", "60s"],
         &["tune", "--family", "zero", "--budget", "5m"],
         &["audit"],
+        &["rerun", "1"],
+        &["critical", "adc_1_stream", "--budget", "60s"],
+        &["watch", "--family", "checksum"],
     ];
     three_at_a_time(&commands, |arguments| {
         let output = interrupted(&place, arguments);

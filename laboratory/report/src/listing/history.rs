@@ -3,6 +3,7 @@
 use super::RunList;
 use crate::table::{ColumnKind, Emphasis, Style, Table};
 use crate::text::safe;
+use crate::units::number_with;
 use carryline_results::content_hash::SHOWN_DIGITS;
 
 impl RunList {
@@ -33,8 +34,8 @@ impl RunList {
                 run.started.clone(),
                 run.status.clone(),
                 run.situations.to_string(),
-                run.cells.to_string(),
-                run.rounds.to_string(),
+                number_with(run.cells as f64, 0),
+                number_with(run.rounds as f64, 0),
             ];
             table.push(cells, emphasis);
         }

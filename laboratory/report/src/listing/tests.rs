@@ -133,9 +133,9 @@ fn stored_runs_are_listed() {
     insta::assert_snapshot!(list.to_text(NARROW), @"
     run  hash      started               status      situations  cells  rounds
     ──────────────────────────────────────────────────────────────────────────
-     10  -         2026-01-02T03:04:05Z  incomplete          30    180    1200
+     10  -         2026-01-02T03:04:05Z  incomplete          30    180   1 200
          run --budget 60s
-      9  01234567  2026-01-02T03:04:05Z  complete            30    180    1200
+      9  01234567  2026-01-02T03:04:05Z  complete            30    180   1 200
          label: before
          run --budget 60s
     ");
