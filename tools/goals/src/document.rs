@@ -48,7 +48,7 @@ same rounds, in random order, in several processes with different memory layouts
 - Shares of a limit are relative to the most that anything in the same run loaded or stored at that cache level. Sizes at
   which the buffers lie partly in one level and partly in the next are left out.
 - A geometric mean is formed in each process, which measures all sets with one memory layout; its interval is that over the
-  processes. In results of 2026-11-27 and before, the interval treats the sets as independent, and may be too narrow.
+  processes. In results of before 2026-11-27, the interval treats the sets as independent, and may be too narrow.
 - **Held fixed**: the dependence of calls (never mixed in a table), the cache state, the offsets, base pages. Sizes in
   ranges and distributions are drawn for every round and shuffled for every batch, except those with a `period`.
 - **Offsets**: `random` draws each buffer's from the whole page; `alias` places the destination 1 to 63 bytes above or

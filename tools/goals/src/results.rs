@@ -252,6 +252,11 @@ impl Results {
         Ok(results)
     }
 
+    /// Whether both were written from the same runs: their noise floors agree in all digits.
+    fn is_of_the_runs_of(&self, other: &Results) -> bool {
+        (&self.measured, self.runs, &self.floor) == (&other.measured, other.runs, &other.floor)
+    }
+
     /// Adds what only `older` has: goals that were not measured again, and tables of other conditions. Goals
     /// whose definition has changed are not added, nor are tables of conditions that no goal measures any more.
     #[must_use]
@@ -269,13 +274,13 @@ impl Results {
                 *goal = GoalResult { measured: Some(measured), ..old.clone() };
             }
         }
+        if self.commit.is_none() && self.is_of_the_runs_of(&older) {
+            self.commit.clone_from(&older.commit);
+        }
         for other in older.others {
             if !self.others.iter().any(|known| (&known.name, known.family) == (&other.name, other.family)) {
                 self.others.push(other);
             }
-        }
-        if self.commit.is_none() && self.measured == older.measured {
-            self.commit = older.commit;
         }
         self.others.sort_by(|a, b| (a.family, &a.name).cmp(&(b.family, &b.name)));
         let goals = goals::all(self.tier);

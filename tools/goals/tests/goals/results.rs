@@ -4,7 +4,7 @@ use crate::support::{environment, gathered, limit};
 use carryline_goals::document::document;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
 use carryline_goals::judge::{GoalVerdict, judge};
-use carryline_goals::results::{OpponentKind, Order, Results, read_all, write};
+use carryline_goals::results::{Floor, OpponentKind, Order, Results, read_all, write};
 use carryline_goals::stored::{Group, Matrix, Stored, StoredRun, StoredSituation};
 use carryline_goals::tier::Tier;
 use carryline_results::cells::summarise;
@@ -141,8 +141,12 @@ fn a_table_of_a_condition_that_no_goal_has_is_dropped() {
     let merged = machine("a", "2026-02-02", &["8K"], 10.0).over(old.clone());
     assert_eq!(titles(&merged), [kept.title.as_str(), "zero: hot, independent, offset 0"]);
     assert_eq!(merged.commit, None, "another day");
-    let again = machine("a", "2026-01-01", &["8K"], 10.0).over(old);
-    assert_eq!(again.commit.as_deref(), Some("0123abcd"));
+    let mut again = machine("a", "2026-01-01", &["8K"], 10.0);
+    again.floor.clone_from(&old.floor);
+    let mut later = again.clone();
+    later.floor = Some(Floor { median: 0.004, maximum: 0.3, situations: 7 });
+    assert_eq!(later.over(old.clone()).commit, None, "other runs of that day");
+    assert_eq!(again.over(old).commit.as_deref(), Some("0123abcd"));
 }
 
 #[test]
