@@ -47,27 +47,31 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
     vec![
         format!("the library uses the profile '{}' ({origin}){hint}", profile.name()),
         format!(
-            "it zeroes with loops and 'rep stosb' {}, for bytes that this core reads next {}, for bytes \
-             not read soon {}, where stores are of at most 16 bytes {}; its loops fetch what they overwrite {}; its \
-             stores are non-temporal for bytes not read soon {}, and beyond the caches",
-            at(Decision::RepStosb),
-            at(Decision::RepStosbReadHere),
-            at(Decision::RepStosbNotSoon),
-            at(Decision::RepStosbNarrow),
-            at(Decision::ZeroPrefetch),
-            at(Decision::ZeroNonTemporal),
+            "it zeroes by loops{}, which {}; {}",
+            by_string(
+                "rep stosb",
+                [
+                    (of(Decision::RepStosb), ""),
+                    (of(Decision::RepStosbReadHere), " for bytes that this core reads next"),
+                    (of(Decision::RepStosbNotSoon), " for bytes not read soon"),
+                ],
+                of(Decision::RepStosbNarrow),
+                ""
+            ),
+            does("fetch what they overwrite", of(Decision::ZeroPrefetch)),
+            beyond_caches(of(Decision::ZeroNonTemporal)),
         ),
         format!(
-            "it copies with loops and 'rep movsb' {}, for bytes not read soon {}, where moves are of at \
-             most 16 bytes {}, and never if the destination lies 1 to 63 bytes above the source modulo 4096; its loops \
-             fetch what they overwrite {}; its stores are non-temporal for bytes not read soon {}, and beyond the \
-             caches; a source that is not needed again is read past the caches {}",
-            at(Decision::RepMovsb),
-            at(Decision::RepMovsbNotSoon),
-            at(Decision::RepMovsbNarrow),
-            at(Decision::CopyPrefetch),
-            at(Decision::CopyNonTemporal),
-            at(Decision::ReadOnce),
+            "it copies by loops{}, which {}; {}; it {}",
+            by_string(
+                "rep movsb",
+                [(of(Decision::RepMovsb), ""), (of(Decision::RepMovsbNotSoon), " for bytes not read soon")],
+                of(Decision::RepMovsbNarrow),
+                ", but not if the destination lies 1 to 63 bytes above the source modulo 4096"
+            ),
+            does("fetch what they overwrite", of(Decision::CopyPrefetch)),
+            beyond_caches(of(Decision::CopyNonTemporal)),
+            does("reads a source that is not needed again past the caches", of(Decision::ReadOnce)),
         ),
         format!(
             "its sums by AVX-512 prefetch {}, {} ahead",
@@ -81,6 +85,45 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
             byte_phrase(of(Decision::LastLevel) as u64)
         ),
     ]
+}
+
+/// Where a string instruction replaces loops: from each of these lengths, for these bytes, and where stores are narrow; and
+/// the condition under which it does not.
+fn by_string<const N: usize>(
+    instruction: &str,
+    wide: [(usize, &str); N],
+    narrow: usize,
+    except: &str,
+) -> String {
+    let is_never = |bytes: usize| bytes == usize::MAX;
+    let of_narrow = format!("{} where stores are of at most 16 bytes", from(narrow));
+    match () {
+        () if !wide.iter().all(|(bytes, _)| is_never(*bytes)) => {
+            let words = wide.map(|(bytes, when)| format!("{}{when}", from(bytes))).join(", ");
+            format!(" (by '{instruction}' {words}, {of_narrow}{except})")
+        }
+        () if is_never(narrow) => format!(" (never by '{instruction}')"),
+        () => format!(" (by '{instruction}' only {of_narrow}{except})"),
+    }
+}
+
+/// What is done from a length on, or never.
+fn does(what: &str, from_bytes: usize) -> String {
+    match from_bytes {
+        usize::MAX => format!("never {what}"),
+        bytes => format!("{what} {}", from(bytes)),
+    }
+}
+
+/// Where stores are non-temporal; with `from_bytes` also for bytes that are not read soon.
+fn beyond_caches(from_bytes: usize) -> String {
+    match from_bytes {
+        usize::MAX => "stores are non-temporal beyond the caches".to_owned(),
+        bytes => format!(
+            "stores are non-temporal {} for bytes not read soon, and beyond the caches for others",
+            from(bytes)
+        ),
+    }
 }
 
 /// Where the library has its cache sizes from, after their values.
@@ -154,8 +197,7 @@ mod tests {
         assert!(!library_here(&active, "amd-zen3", "")[0].contains("carryline tune"));
         assert!(all.contains(active.name()) && all.contains(origin), "{all}");
         assert!(all.contains("KiB") && !all.contains(&usize::MAX.to_string()), "{all}");
-        for part in ["not read soon", "reads next", "1 to 63 bytes above the source modulo 4096", "detected"]
-        {
+        for part in ["not read soon", "by 'rep stosb'", "by 'rep movsb'", "detected"] {
             assert!(all.contains(part), "{part}: {all}");
         }
         for (name, bytes) in active.decisions() {
@@ -178,6 +220,24 @@ mod tests {
         here.caches.l3 = 32 << 20;
         let caches = caches_from(&here, &active);
         assert!(caches.contains("assumed") && caches.contains("32 MiB"), "{caches}");
+    }
+
+    #[test]
+    fn string_instructions_are_described_where_they_are_used() {
+        let never = usize::MAX;
+        let of = |wide: [usize; 2], narrow| {
+            by_string("rep movsb", [(wide[0], ""), (wide[1], " for others")], narrow, ", but not there")
+        };
+        assert_eq!(of([never, never], never), " (never by 'rep movsb')");
+        assert_eq!(
+            of([never, never], 2304),
+            " (by 'rep movsb' only from 2304 bytes where stores are of at most 16 bytes, but not there)"
+        );
+        assert_eq!(
+            of([28 << 10, never], never),
+            " (by 'rep movsb' from 28 KiB, never for others, never where stores are of at most 16 bytes, but not there)"
+        );
+        assert_eq!([8 << 10, never].map(|bytes| does("fetch", bytes)), ["fetch from 8 KiB", "never fetch"]);
     }
 
     #[test]
