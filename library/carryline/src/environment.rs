@@ -151,6 +151,12 @@ impl fmt::Display for EnvironmentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usable = match &self.0 {
             Fault::Mask(error) => return error.fmt(f),
+            Fault::Tuning { value, reason: Reason::Unreadable(io::ErrorKind::NotFound) } => {
+                return write!(
+                    f,
+                    "CARRYLINE_TUNING={value}: no such file; 'builtin:NAME' selects a built-in profile"
+                );
+            }
             Fault::Tuning { value, reason: Reason::Unreadable(kind) } => {
                 return write!(f, "CARRYLINE_TUNING={value}: {kind}");
             }

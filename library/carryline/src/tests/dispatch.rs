@@ -255,7 +255,11 @@ mod environment {
                 "builtin:zen",
                 "CARRYLINE_TUNING=builtin:zen: no built-in profile is named zen; known: amd-zen5",
             ),
-            ("CARRYLINE_TUNING", "/nonexistent/file", "CARRYLINE_TUNING=/nonexistent/file: entity not found"),
+            (
+                "CARRYLINE_TUNING",
+                "/nonexistent/file",
+                "CARRYLINE_TUNING=/nonexistent/file: no such file; 'builtin:NAME'",
+            ),
         ] {
             let stderr = chooses_the_best(&run_child(&[(variable, word)]));
             assert_eq!(stderr.matches(&format!("carryline: ignored: {message}")).count(), 1, "{stderr}");
