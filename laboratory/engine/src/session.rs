@@ -222,15 +222,12 @@ pub fn assemble(
     })
 }
 
-/// The detail of a cell without samples; see [`cells::summarise`].
-const NO_TIME: &str = "no time was left to measure it";
-
 /// Leaves out the cells that were not measured because the run ended early, and returns the warning about it.
 pub(crate) fn partial(cells: &mut Vec<Cell>) -> Warning {
     let planned = cells.len();
     // A routine that did not return has a reason of its own.
     let is_unmeasured =
-        |cell: &Cell| cell.status == Status::TimedOut && cell.detail.as_deref() == Some(NO_TIME);
+        |cell: &Cell| cell.status == Status::TimedOut && cell.detail.as_deref() == Some(cells::NO_TIME);
     cells.retain(|cell| !is_unmeasured(cell));
     carryline_warnings::interrupted(planned - cells.len())
 }

@@ -200,8 +200,8 @@ impl Measured {
         let gathered = &self.gathered[situation];
         let floor = self.summaries[situation].floor.unwrap_or(cells::FLOOR_WITHOUT_TWINS);
         let set = format!("{} {basis:?}", gathered.situation.name);
-        let ticks = Figure::sampled(Unit::Ticks, samples, Some(&set), floor, self.seed)
-            .ok_or("no time was left to measure it")?;
+        let ticks =
+            Figure::sampled(Unit::Ticks, samples, Some(&set), floor, self.seed).ok_or(cells::NO_TIME)?;
         match unit {
             In::Ticks => Ok(ticks),
             In::Cycles => match cells::ticks_per_cycle(std::slice::from_ref(gathered)) {

@@ -6,6 +6,9 @@ use crate::limits::{Throughput, bytes_ticks, raise_by};
 use crate::{Cell, CycleBasis, Limit, NoiseFloor, Status};
 use carryline_statistics::{self as statistics, Ratio};
 
+/// The detail of a cell that was planned and has no samples.
+pub const NO_TIME: &str = "no time was left to measure it";
+
 /// A situation's cells and its noise floor, if A/A twins ran.
 #[derive(Debug)]
 pub struct Summary {
@@ -59,7 +62,7 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
             let (status, detail) = match (lost, estimate) {
                 (Some((_, status, detail)), _) => (*status, Some(detail.clone())),
                 (None, Some(_)) => (Status::Ok, None),
-                (None, None) => (Status::TimedOut, Some("no time was left to measure it".to_owned())),
+                (None, None) => (Status::TimedOut, Some(NO_TIME.to_owned())),
             };
             let to_baseline = estimate.and(baseline).and_then(|baseline| {
                 let ratio = statistics::ratio(&gross[place], &gross[baseline], seed)?;
