@@ -39,6 +39,11 @@ pub mod kernels {
             pub use crate::copy::avx512_assembly::overlapping_returning as overlapping;
             pub use crate::zero::avx512_assembly::zero_returning as zero;
         }
+        /// The kernels `avx512_prefer_256`.
+        pub mod avx512_prefer_256 {
+            pub use crate::copy::avx512_prefer_256_assembly::overlapping_returning as overlapping;
+            pub use crate::zero::avx512_prefer_256_assembly::zero_returning as zero;
+        }
     }
 }
 

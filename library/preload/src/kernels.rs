@@ -9,7 +9,7 @@ use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::{self, CopyCode, CopyFn, Function, Kernel, ZeroCode, ZeroFn};
 use carryline::internals::kernels::SetFn;
 #[cfg(target_arch = "x86_64")]
-use carryline::internals::kernels::returning::{avx2, avx512_branched};
+use carryline::internals::kernels::returning::{avx2, avx512_branched, avx512_prefer_256};
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -200,7 +200,6 @@ inlined! {
 #[cfg(target_arch = "x86_64")]
 inlined! {
     avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
-    avx512_prefer_256: "avx512_prefer_256", "avx512f,avx512bw,avx512vl,bmi2";
     sse2: "sse2";
 }
 

@@ -5,6 +5,7 @@ use super::adc;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::{
     avx2_assembly, avx2_copy, avx512, avx512_branched, avx512_copy, avx512_merged, avx512_merged_copy,
+    copy_and_sum_prefer_256,
 };
 use super::{by_blocks, portable};
 use crate::cpu::Features;
@@ -40,6 +41,12 @@ pub static COPY_AND_SUM_KERNELS: &[Kernel<CopyAndSumFn>] = &[
     Kernel { name: "avx512", needs: AVX512_DOT, function: avx512_copy::copy_and_sum },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_merged", needs: AVX512_DOT, function: avx512_merged_copy::copy_and_sum },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel {
+        name: "avx512_prefer_256",
+        needs: AVX512_DOT.union(Features::AVX2),
+        function: copy_and_sum_prefer_256,
+    },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2_copy::copy_and_sum },
     #[cfg(target_arch = "x86_64")]

@@ -54,7 +54,10 @@ mod avx2_assembly;
     target_feature = "sse2",
     not(any(target_os = "linux", target_os = "none"))
 ))]
-use {avx2 as avx2_assembly, avx512_branched as avx512_merged, avx512_copy as avx512_merged_copy};
+use {
+    avx2 as avx2_assembly, avx2_copy::copy_and_sum as copy_and_sum_prefer_256,
+    avx512_branched as avx512_merged, avx512_copy as avx512_merged_copy,
+};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -69,6 +72,12 @@ pub(crate) mod avx512_copy;
 mod avx512_merged;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod avx512_merged_copy;
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "sse2",
+    any(target_os = "linux", target_os = "none")
+))]
+use avx512_merged_copy::copy_and_sum_prefer_256;
 pub(crate) mod by_blocks;
 mod field;
 pub(crate) mod kernels;

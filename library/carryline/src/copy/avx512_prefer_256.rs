@@ -1,43 +1,102 @@
-//! Copying with one masked 64-byte move up to 64 bytes, and 32-byte moves above 256: for CPUs that execute a
-//! 64-byte store as two of 32.
+//! Copying with one masked 64-byte move up to 64 bytes, two up to 128, and above, the 32-byte moves of [`avx2`]: for CPUs that
+//! execute a 64-byte store as two of 32.
 //!
-//! On Zen 4, in gross ticks per call at random offsets, by a loop of 32-byte moves and by
-//! [`avx512`](super::avx512): 257 bytes 9.8 and 19.4, 512 bytes 16.0 and 20.8, 1500 bytes 39.1 and 45.3, 4 KiB
-//! 97 and 113, 8 KiB 191 and 208. One masked move up to 64 bytes, compared with two up to 128, took 0.95 to
-//! 1.07 times as long for unpredictable sizes of the fleet's memcpy sets (longer only for B, and for D in one of
-//! two runs), and 0.83 to 0.98 times for sizes that a branch predictor has learned. For zeroing, two were faster
-//! where sizes are unpredictable.
+//! One masked move up to 64 bytes, compared with two up to 128, took Zen 4 0.95 to 1.07 times as long for unpredictable sizes of
+//! the fleet's memcpy sets (longer only for B, and for D in one of two runs), and 0.83 to 0.98 times for sizes that a branch
+//! predictor has learned. For zeroing, two were faster where sizes are unpredictable.
+//!
+//! The loops are not compiled here: where LLVM may use 64-byte registers, it merges moves of 32 bytes.
 
-use super::avx512::{unmasked, without_masks};
-use super::ladder::ladder;
+use super::avx2;
+use super::avx512::without_masks;
 use crate::blocks::{back_from_page_end, copy_head_tail, is_in_first_line};
+use crate::dispatch::CopyCode;
+use crate::intent::{NON_TEMPORAL_LEAST_BYTES, Plan};
 use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
 
-ladder!(
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-    __m256i
-);
+/// The code of this kernel.
+pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, planned, unfenced, ..avx2::CODE };
 
-/// One move at each end holds this many bytes.
-const SMALLEST_MOST_BYTES: usize = 128;
-
-/// Two moves at each end hold this many bytes.
+/// The most bytes that this kernel copies by its own code; all loads come before all stores.
 const SMALL_MOST_BYTES: usize = 256;
 
-/// One masked move, or one at each end. All loads come before all stores.
+/// Selects the code by length.
 ///
 /// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALLEST_MOST_BYTES`; otherwise as
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`bytes_raw`](super::bytes_raw).
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the same contract.
+    unsafe {
+        match len {
+            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            _ => (avx2::CODE.copy)(dst, src, len),
+        }
+    }
+}
+
+/// As `copy`, for buffers that may overlap.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`within_raw`](super::within_raw).
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: the same contract.
+    unsafe {
+        match len {
+            ..=SMALL_MOST_BYTES => small(dst, src, len),
+            _ => (avx2::CODE.overlapping)(dst, src, len),
+        }
+    }
+}
+
+/// As `copy`, for a caller with an intent.
+///
+/// # Safety
+/// As [`copy`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn planned(dst: *mut u8, src: *const u8, len: usize, plan: Plan) {
+    // SAFETY: the same contract.
+    unsafe {
+        match len {
+            ..NON_TEMPORAL_LEAST_BYTES => copy(dst, src, len),
+            _ => (avx2::CODE.planned)(dst, src, len, plan),
+        }
+    }
+}
+
+/// As `planned`, without the fence after non-temporal stores.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
+/// [`bytes_raw_unfenced`](super::bytes_raw_unfenced).
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+unsafe extern "C" fn unfenced(dst: *mut u8, src: *const u8, len: usize, plan: Plan) {
+    // SAFETY: the same contract.
+    unsafe {
+        match len {
+            ..NON_TEMPORAL_LEAST_BYTES => copy(dst, src, len),
+            _ => (avx2::CODE.unfenced)(dst, src, len, plan),
+        }
+    }
+}
+
+/// One masked move, or moves at both ends, which overlap in the middle. All loads come before all stores.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `len <= SMALL_MOST_BYTES`; otherwise as
 /// [`within_raw`](super::within_raw).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
+unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: each branch has the bounds that its block requires.
     unsafe {
         match len {
             ..=64 if is_in_first_line(dst) | is_in_first_line(src) => without_masks(dst, src, len),
             ..=64 => one_masked(dst, src, len),
-            _ => copy_head_tail::<__m512i, 1>(dst, src, len),
+            ..=128 => copy_head_tail::<__m512i, 1>(dst, src, len),
+            _ => copy_head_tail::<__m256i, 4>(dst, src, len),
         }
     }
 }
@@ -57,36 +116,5 @@ unsafe fn one_masked(dst: *mut u8, src: *const u8, len: usize) {
     unsafe {
         let bytes = _mm512_maskz_loadu_epi8(mask, src.wrapping_sub(back).cast());
         _mm512_mask_storeu_epi8(dst.wrapping_sub(back).cast(), mask, bytes);
-    }
-}
-
-/// Moves both ends, which overlap in the middle. All loads come before all stores.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `SMALLEST_MOST_BYTES < len <=
-/// SMALL_MOST_BYTES`; otherwise as [`within_raw`](super::within_raw).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: two blocks and up to four.
-    unsafe { copy_head_tail::<__m512i, 2>(dst, src, len) }
-}
-
-/// As `copy`, for a caller who reads the copy immediately: a load is not forwarded from a masked store that
-/// is still in the store buffer, but waits for it.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
-/// [`bytes_raw`](super::bytes_raw).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn short_read_here(dst: *mut u8, src: *const u8, len: usize) {
-    // SAFETY: the same contract; the first gets at most 128 bytes.
-    unsafe {
-        match len {
-            ..=128 => unmasked(dst, src, len),
-            _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-            _ => loops(dst, src, len),
-        }
     }
 }

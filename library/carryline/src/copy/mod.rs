@@ -25,7 +25,10 @@ pub(crate) mod avx2_assembly;
     target_feature = "sse2",
     not(any(target_os = "linux", target_os = "none"))
 ))]
-use {avx2 as avx2_assembly, avx512_branched as avx512_assembly};
+use {
+    avx2 as avx2_assembly, avx512_branched as avx512_assembly,
+    avx512_prefer_256 as avx512_prefer_256_assembly,
+};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
@@ -34,6 +37,8 @@ pub(crate) mod avx512_assembly;
 mod avx512_branched;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod avx512_prefer_256;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+pub(crate) mod avx512_prefer_256_assembly;
 pub(crate) mod kernels;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod ladder;

@@ -10,7 +10,7 @@ macro_rules! loops_returning {
         /// The CPU has the level; `len > SMALL_MOST_BYTES` of the kernel; otherwise as
         /// [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
-        unsafe extern "C" fn loops(dst: *mut u8, src: *const u8, len: usize) {
+        pub(super) unsafe extern "C" fn loops(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, unlikely};
             // SAFETY: the same contract; len is what each requires.
             unsafe {
@@ -34,7 +34,7 @@ macro_rules! loops_returning {
         /// The CPU has the level; `len > SMALL_MOST_BYTES` of the kernel; otherwise as
         /// [`within_raw`](super::within_raw).
         $(#[$level])*
-        unsafe extern "C" fn overlapping_loops(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+        pub(super) unsafe extern "C" fn overlapping_loops(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
             use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_backward, copy_forward, unlikely};
             // SAFETY: len exceeds what each path requires. Copies go upwards if dst is not within the len bytes
             // after src, downwards if it is.

@@ -43,6 +43,57 @@ macro_rules! aligned_seven_and_last {
     };
 }
 
+/// Zeroes the `rsi` bytes at `rdi`, 257 to 512: four stores from the start on, 7 or 11 aligned ones up to the last multiple of 32
+/// before the end, which begin 225 to 256 or 353 to 384 bytes before it, and one that ends with the buffer. A store between the
+/// first four and the aligned ones is only made if they do not meet.
+macro_rules! up_to_512 {
+    () => {
+        concat!(
+            "
+            vpxor xmm0, xmm0, xmm0
+            lea rcx, [rdi + rsi - 129]
+            mov rax, rdi
+            and rcx, -32
+            vmovdqu [rdi], ymm0
+            vmovdqu [rdi + 32], ymm0
+            vmovdqu [rdi + 64], ymm0
+            vmovdqu [rdi + 96], ymm0
+            cmp esi, 384
+            ja 7f
+            lea rdx, [rdi + 224]
+            cmp rcx, rdx
+            ja 8f
+            6:
+            ",
+            aligned_seven_and_last!(),
+            "
+            .p2align 6
+            7:
+            lea rdx, [rdi + 352]
+            cmp rcx, rdx
+            ja 9f
+            7:
+            vmovdqa [rcx - 224], ymm0
+            vmovdqa [rcx - 192], ymm0
+            vmovdqa [rcx - 160], ymm0
+            vmovdqa [rcx - 128], ymm0
+            ",
+            aligned_seven_and_last!(),
+            "
+            .p2align 6
+            8:
+            vmovdqu [rdi + 128], ymm0
+            jmp 6b
+            .p2align 6
+            9:
+            vmovdqu [rdi + 128], ymm0
+            jmp 7b
+            ",
+        )
+    };
+}
+pub(super) use {aligned_seven_and_last, up_to_512};
+
 /// Defines an entry point that zeroes up to 512 bytes, and jumps to `above_512` for more. The code is the same whether
 /// or not the declaration says that `dst` is returned.
 macro_rules! entry {
@@ -130,44 +181,8 @@ macro_rules! entry {
                 "vzeroupper",
                 "ret",
                 ".p2align 6",
-                // 257 to 512: four stores from the start on, 7 or 11 aligned ones up to the last multiple of 32 before the
-                // end, which begin 225 to 256 or 353 to 384 bytes before it, and one that ends with the buffer. A store
-                // between the first four and the aligned ones is only made if they do not meet.
                 "6:",
-                "vpxor xmm0, xmm0, xmm0",
-                "lea rcx, [rdi + rsi - 129]",
-                "mov rax, rdi",
-                "and rcx, -32",
-                "vmovdqu [rdi], ymm0",
-                "vmovdqu [rdi + 32], ymm0",
-                "vmovdqu [rdi + 64], ymm0",
-                "vmovdqu [rdi + 96], ymm0",
-                "cmp esi, 384",
-                "ja 7f",
-                "lea rdx, [rdi + 224]",
-                "cmp rcx, rdx",
-                "ja 8f",
-                "6:",
-                aligned_seven_and_last!(),
-                ".p2align 6",
-                "7:",
-                "lea rdx, [rdi + 352]",
-                "cmp rcx, rdx",
-                "ja 9f",
-                "7:",
-                "vmovdqa [rcx - 224], ymm0",
-                "vmovdqa [rcx - 192], ymm0",
-                "vmovdqa [rcx - 160], ymm0",
-                "vmovdqa [rcx - 128], ymm0",
-                aligned_seven_and_last!(),
-                ".p2align 6",
-                "8:",
-                "vmovdqu [rdi + 128], ymm0",
-                "jmp 6b",
-                ".p2align 6",
-                "9:",
-                "vmovdqu [rdi + 128], ymm0",
-                "jmp 7b",
+                up_to_512!(),
                 ".cfi_endproc",
                 this = sym $entry,
                 above_512 = sym above_512,
@@ -191,7 +206,7 @@ entry! {
 /// # Safety
 /// The CPU has AVX2; `len > 512`; otherwise as [`fill_raw`](super::fill_raw).
 #[target_feature(enable = "avx2")]
-unsafe extern "C" fn above_512(dst: *mut u8, len: usize) -> *mut u8 {
+pub(super) unsafe extern "C" fn above_512(dst: *mut u8, len: usize) -> *mut u8 {
     // SAFETY: len exceeds what both require.
     unsafe {
         if len >= LOOPS_BELOW_BYTES {

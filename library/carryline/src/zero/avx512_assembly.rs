@@ -241,7 +241,7 @@ pub(super) unsafe extern "C" fn lines(dst: *mut u8, len: usize) {
 /// As [`unmasked`].
 #[cold]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn unmasked_returning(dst: *mut u8, len: usize) -> *mut u8 {
+pub(super) unsafe extern "C" fn unmasked_returning(dst: *mut u8, len: usize) -> *mut u8 {
     // SAFETY: the same contract.
     unsafe { unmasked(dst, len) };
     dst

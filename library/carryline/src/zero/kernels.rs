@@ -2,7 +2,7 @@
 
 use super::portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{avx2_assembly, avx512, avx512_assembly, avx512_prefer_256, sse2};
+use super::{avx2_assembly, avx512, avx512_assembly, avx512_prefer_256_assembly, sse2};
 use crate::cpu::Features;
 use crate::dispatch::{Kernel, ZeroCode};
 
@@ -18,7 +18,7 @@ pub static KERNELS: &[Kernel<ZeroCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_assembly::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512_prefer_256", needs: Features::AVX512, function: avx512_prefer_256::CODE },
+    Kernel { name: "avx512_prefer_256", needs: Features::AVX512, function: avx512_prefer_256_assembly::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2_assembly::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

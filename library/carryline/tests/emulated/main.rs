@@ -142,23 +142,29 @@ fn overlapping_copies_move_the_bytes() {
 /// The kernels in assembly that return `dst` have the same code, and a part that is not.
 #[test]
 fn kernels_that_return_the_destination_do() {
-    use kernels::returning::avx512_branched;
+    use kernels::returning::{avx512_branched, avx512_prefer_256};
+    type Copy = unsafe extern "C" fn(*mut u8, *const u8, usize) -> *mut u8;
+    type Zero = unsafe extern "C" fn(*mut u8, usize) -> *mut u8;
+    let kernels: [(Copy, Zero); 2] = [
+        (avx512_branched::overlapping, avx512_branched::zero),
+        (avx512_prefer_256::overlapping, avx512_prefer_256::zero),
+    ];
     let mut machine = Machine::new();
-    for len in lengths().step_by(7) {
-        for offset in offsets(len) {
-            let (mut from, mut to) = (Pages::new(0), Pages::new(0xff));
-            let (src, dst) = (from.addresses(17..17 + len), to.addresses(offset..offset + len));
-            let (arguments, allowed) = ([dst.start as u64, src.start as u64, len as u64], [dst]);
-            let copy = avx512_branched::overlapping as *const () as usize;
-            assert_eq!(machine.call(copy, &arguments, &[src], &allowed), arguments[0], "copy {len}");
-            assert!(to.bytes()[offset..][..len] == from.bytes()[17..][..len], "copy {len}");
-            let zero = avx512_branched::zero as *const () as usize;
-            assert_eq!(
-                machine.call(zero, &[arguments[0], arguments[2]], &[], &allowed),
-                arguments[0],
-                "zero {len}"
-            );
-            assert!(to.bytes()[offset..][..len].iter().all(|byte| *byte == 0), "zero {len}");
+    for (copy, zero) in kernels.map(|(copy, zero)| (copy as *const () as usize, zero as *const () as usize)) {
+        for len in lengths().step_by(7) {
+            for offset in offsets(len) {
+                let (mut from, mut to) = (Pages::new(0), Pages::new(0xff));
+                let (src, dst) = (from.addresses(17..17 + len), to.addresses(offset..offset + len));
+                let (arguments, allowed) = ([dst.start as u64, src.start as u64, len as u64], [dst]);
+                assert_eq!(machine.call(copy, &arguments, &[src], &allowed), arguments[0], "copy {len}");
+                assert!(to.bytes()[offset..][..len] == from.bytes()[17..][..len], "copy {len}");
+                assert_eq!(
+                    machine.call(zero, &[arguments[0], arguments[2]], &[], &allowed),
+                    arguments[0],
+                    "zero {len}"
+                );
+                assert!(to.bytes()[offset..][..len].iter().all(|byte| *byte == 0), "zero {len}");
+            }
         }
     }
 }

@@ -1,0 +1,107 @@
+//! [`avx512_prefer_256`](super::avx512_prefer_256) with assembly for up to 256 bytes, in which every branch leads to the start of a
+//! cache line of code; above, it is [`avx2_assembly`](super::avx2_assembly).
+
+use super::avx2_assembly::{loops, overlapping_loops};
+use super::avx512_assembly::unmasked_returning;
+use crate::blocks::returned;
+use crate::dispatch::CopyCode;
+use core::arch::naked_asm;
+
+/// The code of this kernel.
+pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx512_prefer_256::CODE };
+
+/// Defines an entry point that copies up to 256 bytes, where all loads come before all stores, and jumps to `$above_256` for more.
+macro_rules! entry {
+    ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?, $above_256:ident) => {
+        $(#[$attribute])*
+        ///
+        /// # Safety
+        /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as the function for more than 256
+        /// bytes.
+        #[unsafe(naked)]
+        $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
+            naked_asm!(
+                // Otherwise a shared library that contains this one would export it.
+                ".hidden {this}",
+                ".cfi_startproc",
+                ".p2align 6",
+                "cmp rdx, 128",
+                "ja 3f",
+                "cmp edx, 64",
+                "ja 2f",
+                // One masked move. r8d is how many bytes before the buffers it begins: see `back_from_page_end`.
+                "cmp rdi, 64",
+                "jb {unmasked}",
+                "cmp rsi, 64",
+                "jb {unmasked}",
+                "mov eax, esi",
+                "or eax, edi",
+                "not eax",
+                "mov ecx, 64",
+                "sub ecx, edx",
+                "xor r8d, r8d",
+                "test eax, 4096 - 64",
+                "cmovz r8d, ecx",
+                "mov rcx, -1",
+                "bzhi rcx, rcx, rdx",
+                "shlx rcx, rcx, r8",
+                "sub rsi, r8",
+                returned!($($returned)?),
+                "kmovq k1, rcx",
+                "vmovdqu8 zmm16 {{k1}} {{z}}, [rsi]",
+                "sub rdi, r8",
+                "vmovdqu8 [rdi] {{k1}}, zmm16",
+                "ret",
+                ".p2align 6",
+                "2:",
+                returned!($($returned)?),
+                "vmovdqu64 zmm16, [rsi]",
+                "vmovdqu64 zmm17, [rsi + rdx - 64]",
+                "vmovdqu64 [rdi], zmm16",
+                "vmovdqu64 [rdi + rdx - 64], zmm17",
+                "ret",
+                ".p2align 6",
+                "3:",
+                "cmp rdx, 256",
+                "ja {above_256}",
+                returned!($($returned)?),
+                "vmovdqu64 ymm16, [rsi]",
+                "vmovdqu64 ymm17, [rsi + 32]",
+                "vmovdqu64 ymm18, [rsi + 64]",
+                "vmovdqu64 ymm19, [rsi + 96]",
+                "vmovdqu64 ymm20, [rsi + rdx - 128]",
+                "vmovdqu64 ymm21, [rsi + rdx - 96]",
+                "vmovdqu64 ymm22, [rsi + rdx - 64]",
+                "vmovdqu64 ymm23, [rsi + rdx - 32]",
+                "vmovdqu64 [rdi], ymm16",
+                "vmovdqu64 [rdi + 32], ymm17",
+                "vmovdqu64 [rdi + 64], ymm18",
+                "vmovdqu64 [rdi + 96], ymm19",
+                "vmovdqu64 [rdi + rdx - 128], ymm20",
+                "vmovdqu64 [rdi + rdx - 96], ymm21",
+                "vmovdqu64 [rdi + rdx - 64], ymm22",
+                "vmovdqu64 [rdi + rdx - 32], ymm23",
+                "ret",
+                ".cfi_endproc",
+                this = sym $entry,
+                unmasked = sym unmasked_returning,
+                above_256 = sym $above_256,
+            )
+        }
+    };
+}
+
+entry! {
+    /// Selects the code by length.
+    copy, loops
+}
+
+entry! {
+    /// As `copy`, for buffers that may overlap.
+    overlapping, overlapping_loops
+}
+
+entry! {
+    /// As `overlapping`; returns `dst`.
+    pub overlapping_returning -> *mut u8, overlapping_loops
+}

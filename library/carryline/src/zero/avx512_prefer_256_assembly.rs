@@ -1,0 +1,96 @@
+//! [`avx512_prefer_256`](super::avx512_prefer_256) with assembly for up to 512 bytes, in which every branch leads to the start of a
+//! cache line of code; above 256 bytes it is that of [`avx2_assembly`](super::avx2_assembly).
+//!
+//! Zen 4 stores 32 bytes a cycle, and what counts is how many aligned blocks of 32 bytes the stores touch: a masked store costs as
+//! much as one of all its bytes, whatever the mask, and one that continues where the one before it ended merges with it in the
+//! block that both touch. So stores go upwards. One that crosses into another page takes 34 cycles, even if no byte there is
+//! active.
+
+use super::avx2_assembly::{above_512, aligned_seven_and_last, up_to_512};
+use super::avx512_assembly::unmasked_returning;
+use crate::blocks::returned;
+use crate::dispatch::ZeroCode;
+use core::arch::naked_asm;
+
+/// The code of this kernel.
+pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::avx512_prefer_256::CODE };
+
+/// Defines an entry point that zeroes up to 512 bytes, and jumps to `above_512` for more. Most paths are the same whether or not the
+/// declaration says that `dst` is returned.
+macro_rules! entry {
+    ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
+        $(#[$attribute])*
+        ///
+        /// # Safety
+        /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+        #[unsafe(naked)]
+        $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
+            naked_asm!(
+                // Otherwise a shared library that contains this one would export it.
+                ".hidden {this}",
+                ".cfi_startproc",
+                ".p2align 6",
+                "cmp rsi, 128",
+                "ja 5f",
+                // Up to 128: two masked stores. Up to 64 bytes, both are the same store; above, the mask is full. Near the end of a page, stores
+                // of less than 64 bytes end with the buffer: r9 is how many bytes before it they begin.
+                "mov rcx, -1",
+                "cmp rdi, 64",
+                "jb {unmasked}",
+                "mov edx, edi",
+                "xor r8d, r8d",
+                "or edx, -1 - (4096 - 64)",
+                "bzhi rcx, rcx, rsi",
+                "sub rsi, 64",
+                "mov r9d, r8d",
+                "cmovb r9d, esi",
+                "cmovb esi, r8d",
+                "inc edx",
+                "cmovnz r9d, r8d",
+                "neg r9d",
+                "shlx rcx, rcx, r9",
+                returned!($($returned)?),
+                "sub rdi, r9",
+                "kmovq k1, rcx",
+                "vpxor xmm0, xmm0, xmm0",
+                "vmovdqu8 [rdi] {{k1}}, zmm0",
+                "vmovdqu8 [rdi + rsi] {{k1}}, zmm0",
+                "ret",
+                ".p2align 6",
+                "5:",
+                "cmp rsi, 512",
+                "ja {above_512}",
+                "cmp esi, 256",
+                "ja 6f",
+                "vpxor xmm0, xmm0, xmm0",
+                "mov rax, rdi",
+                "vmovdqu [rdi], ymm0",
+                "vmovdqu [rdi + 32], ymm0",
+                "vmovdqu [rdi + 64], ymm0",
+                "vmovdqu [rdi + 96], ymm0",
+                "vmovdqu [rdi + rsi - 128], ymm0",
+                "vmovdqu [rdi + rsi - 96], ymm0",
+                "vmovdqu [rdi + rsi - 64], ymm0",
+                "vmovdqu [rdi + rsi - 32], ymm0",
+                "ret",
+                ".p2align 6",
+                "6:",
+                up_to_512!(),
+                ".cfi_endproc",
+                this = sym $entry,
+                unmasked = sym unmasked_returning,
+                above_512 = sym above_512,
+            )
+        }
+    };
+}
+
+entry! {
+    /// Selects the code by length.
+    zero
+}
+
+entry! {
+    /// As `zero`; returns `dst`.
+    pub zero_returning -> *mut u8
+}
