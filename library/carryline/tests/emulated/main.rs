@@ -213,8 +213,10 @@ fn sums_are_exact() {
 fn copies_with_sums_do_both() {
     let mut machine = Machine::new();
     for kernel in wide(kernels::COPY_AND_SUM) {
+        // Above, this one is the kernel of AVX2, which is tested on the CPU itself.
+        let most = if kernel.name == "avx512_prefer_256" { 2176 } else { usize::MAX };
         for mut from in contents() {
-            for len in lengths() {
+            for len in lengths().filter(|len| *len <= most) {
                 for (offset, other) in offsets(len).into_iter().zip(OTHERS) {
                     let mut to = Pages::new(0x55);
                     let (src, dst) = (from.addresses(other..other + len), to.addresses(offset..offset + len));
