@@ -131,15 +131,16 @@ impl Region {
         Region { start: start as usize, len }
     }
 
-    /// Reads a byte of every line, from the last to the first, and folds them into one, as the sampler's
+    /// Reads a byte of every line, from the first to the last, and folds them into one, as the sampler's
     /// reader does: each line takes an iteration of the loop, at least a cycle. A loop that discards its
     /// loads takes about a third of that, and an unrolled one, with fewer instructions, overlaps the next call.
+    /// The order counts: the last lines that were stored are in a cache last.
     pub fn read(self) {
-        let (mut folded, mut at) = (0, self.len);
-        while at >= LINE {
-            at -= LINE;
+        let (mut folded, mut at) = (0, 0);
+        while at < self.len {
             // SAFETY: a line of the region.
             folded ^= unsafe { ((self.start + at) as *const u8).read_volatile() };
+            at += LINE;
             // SAFETY: no instruction; the compiler has to compute `at` in every iteration, so it does not unroll.
             unsafe { asm!("/* {0} */", inout(reg) at, options(nomem, nostack, preserves_flags)) };
         }
