@@ -95,7 +95,7 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
         match len {
             ..=64 if is_in_first_line(dst) | is_in_first_line(src) => without_masks(dst, src, len),
             ..=64 => one_masked(dst, src, len),
-            ..=128 => copy_head_tail::<__m512i, 1>(dst, src, len),
+            65..=128 => copy_head_tail::<__m512i, 1>(dst, src, len),
             _ => copy_head_tail::<__m256i, 4>(dst, src, len),
         }
     }
