@@ -155,7 +155,7 @@ mod environment {
             assert_eq!(
                 missing,
                 "CARRYLINE_FORCE=avx512: the checksum kernel needs avx512_vnni, which this CPU lacks or \
-                 CARRYLINE_MASK hides; usable here: avx512_prefer_256 avx2 portable adc"
+                 CARRYLINE_MASK hides; usable here: avx2 portable adc"
             );
             assert_eq!(check_force(Some("avx512"), strong.union(Features::AVX512VNNI)), Ok(()));
             assert_eq!(check_force(Some("adc"), Features::NONE), Ok(()));
