@@ -95,7 +95,7 @@ impl World {
             calls.iter_mut().for_each(|call| (call.dst, call.src) = (call.dst + further, call.src + further));
             time(world.kernel, &calls, nothing);
             // The buffers were used a moment ago; the sampler's were last used several evictions ago. With two
-            // passes here, the streams are up to a quarter faster than the sampler's; with four they agree.
+            // passes here, streams of the same buffers every time were up to a quarter faster than the sampler's.
             for _ in 0..4 {
                 world.walk.read();
             }

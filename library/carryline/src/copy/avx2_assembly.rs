@@ -5,7 +5,7 @@
 //! with LLVM's order of the same moves 9 to 12.5, 8 to 11 and 9 to 12.5 at the same moments. With the path of 20 bytes
 //! in two lines, it was no faster than LLVM's.
 
-use super::returning::loops_returning;
+use super::returning::{entries, loops_returning};
 use crate::dispatch::CopyCode;
 use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
@@ -137,17 +137,4 @@ macro_rules! entry {
     };
 }
 
-entry! {
-    /// Selects the code by length.
-    copy, loops
-}
-
-entry! {
-    /// As `copy`, for buffers that may overlap.
-    overlapping, overlapping_loops
-}
-
-entry! {
-    /// As `overlapping`; returns `dst`.
-    pub overlapping_returning -> *mut u8, overlapping_loops
-}
+entries!(entry);

@@ -23,7 +23,7 @@
 //! prototype without the branch; at random offsets both take 4.6. 20 bytes take 3.3, and glibc's 4.5.
 
 use super::avx512::unmasked;
-use super::returning::loops_returning;
+use super::returning::{entries, loops_returning};
 use crate::blocks::returned;
 use crate::dispatch::CopyCode;
 use core::arch::naked_asm;
@@ -185,20 +185,7 @@ macro_rules! entry {
     };
 }
 
-entry! {
-    /// Selects the code by length.
-    copy, loops
-}
-
-entry! {
-    /// As `copy`, for buffers that may overlap.
-    overlapping, overlapping_loops
-}
-
-entry! {
-    /// As `overlapping`; returns `dst`.
-    pub overlapping_returning -> *mut u8, overlapping_loops
-}
+entries!(entry);
 
 /// Returns `dst`.
 ///

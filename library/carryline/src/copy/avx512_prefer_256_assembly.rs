@@ -1,10 +1,11 @@
 //! [`avx512_prefer_256`](super::avx512_prefer_256) with assembly for up to 256 bytes, in which every branch leads to the start of a
 //! cache line of code; above, it is [`avx2_assembly`](super::avx2_assembly).
 //!
-//! Alternating builds on Zen 4, gross ticks per call at random offsets, by LLVM's code, whose loops moved 64 bytes, and by this: 100
-//! bytes 6.6 and 6.3, 200 10.3 and 9.7, 448 16.9 and 15.8, 640 20.3 and 18.8, 1500 43.1 and 41.1, 4 KiB 102 and 96, 16,000 bytes 410
-//! and 388; at offset 0 100 bytes 6.3 and 5.6 to 6.1, 256 6.4 and 7.0, others alike. Unpredictable sizes of memcpy-A, -B, -D, -L, -M and
-//! -Q 14.5, 10.7, 26.1, 8.7, 9.2 and 7.3, and 14.5, 10.5, 24.7, 8.5, 9.1 and 7.2.
+//! Alternating builds on Zen 4, gross ticks per call at random offsets, by LLVM's code, whose loops moved 64 bytes, and by this:
+//! 100 bytes 6.6 and 6.3, 200 10.3 and 9.7, 448 16.9 and 15.8, 640 20.3 and 18.8, 1500 43.1 and 41.1, 4 KiB 102 and 96, 16,000
+//! bytes 410 and 388; at offset 0 100 bytes 6.3 and 5.6 to 6.1, 256 6.4 and 7.0, 16 KiB, which with its copy fills the first
+//! level, 418 and 445, others alike. Unpredictable sizes of memcpy-A, -B, -D, -L, -M and -Q 14.5, 10.7, 26.1, 8.7, 9.2 and 7.3,
+//! and 14.5, 10.5, 24.7, 8.5, 9.1 and 7.2.
 //!
 //! In prototypes there, a branch near the end of a page took 1 to 1.2 more at random offsets up to 64 bytes; a test for more than 256
 //! bytes before the others 0.7 more; six moves at each end for 257 to 384 bytes 0.7 less at offset 0, but up to 0.6 more at random ones, and
@@ -12,6 +13,7 @@
 
 use super::avx2_assembly::{loops, overlapping_loops};
 use super::avx512_assembly::unmasked_returning;
+use super::returning::entries;
 use crate::blocks::returned;
 use crate::dispatch::CopyCode;
 use core::arch::naked_asm;
@@ -100,17 +102,4 @@ macro_rules! entry {
     };
 }
 
-entry! {
-    /// Selects the code by length.
-    copy, loops
-}
-
-entry! {
-    /// As `copy`, for buffers that may overlap.
-    overlapping, overlapping_loops
-}
-
-entry! {
-    /// As `overlapping`; returns `dst`.
-    pub overlapping_returning -> *mut u8, overlapping_loops
-}
+entries!(entry);

@@ -17,7 +17,11 @@ pub static KERNELS: &[Kernel<CopyCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_branched", needs: Features::AVX512, function: avx512_assembly::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "avx512_prefer_256", needs: Features::AVX512, function: avx512_prefer_256_assembly::CODE },
+    Kernel {
+        name: "avx512_prefer_256",
+        needs: Features::AVX512.union(Features::AVX2),
+        function: avx512_prefer_256_assembly::CODE,
+    },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2_assembly::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

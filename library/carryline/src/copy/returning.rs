@@ -1,4 +1,4 @@
-//! The code for sizes that the assembly does not copy.
+//! What the kernels in assembly share: their entry points, and the code for sizes that the assembly does not copy.
 
 /// Defines `loops` and `overlapping_loops`, which returns `dst`, to which an entry point in assembly jumps. The arguments
 /// are the attributes of the level, its kernel in Rust and its block.
@@ -80,3 +80,26 @@ macro_rules! loops_returning {
 }
 
 pub(super) use loops_returning;
+
+/// Defines the entry points of a kernel in assembly by its macro `$entry`, which takes the attributes, the name, the result if there is
+/// one, and the function for more than the assembly copies.
+macro_rules! entries {
+    ($entry:ident) => {
+        $entry! {
+            /// Selects the code by length.
+            copy, loops
+        }
+
+        $entry! {
+            /// As `copy`, for buffers that may overlap.
+            overlapping, overlapping_loops
+        }
+
+        $entry! {
+            /// As `overlapping`; returns `dst`.
+            pub overlapping_returning -> *mut u8, overlapping_loops
+        }
+    };
+}
+
+pub(super) use entries;

@@ -191,15 +191,24 @@ macro_rules! entry {
     };
 }
 
-entry! {
-    /// Selects the code by length.
-    zero
-}
+/// Defines the entry points of a kernel in assembly by its macro `$entry`, which takes the attributes, the name, and the result if there
+/// is one.
+macro_rules! entries {
+    ($entry:ident) => {
+        $entry! {
+            /// Selects the code by length.
+            zero
+        }
 
-entry! {
-    /// As `zero`; returns `dst`.
-    pub zero_returning -> *mut u8
+        $entry! {
+            /// As `zero`; returns `dst`.
+            pub zero_returning -> *mut u8
+        }
+    };
 }
+pub(super) use entries;
+
+entries!(entry);
 
 /// Returns `dst`.
 ///

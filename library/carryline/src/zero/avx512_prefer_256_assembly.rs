@@ -14,7 +14,7 @@
 //! 10.8, 8.9, 19.7, 9.3, 13.6 and 10.6, but one size up to 128 bytes 7.0 instead of 6.4, and learnt sizes 0.3 to 0.6 more, where the C
 //! library's routine is faster then.
 
-use super::avx2_assembly::{above_512, aligned_seven_and_last, up_to_512};
+use super::avx2_assembly::{above_512, aligned_seven_and_last, entries, up_to_512};
 use super::avx512_assembly::unmasked_returning;
 use crate::blocks::returned;
 use crate::dispatch::ZeroCode;
@@ -40,8 +40,8 @@ macro_rules! entry {
                 ".p2align 6",
                 "cmp rsi, 128",
                 "ja 5f",
-                // Up to 128: two masked stores. Up to 64 bytes, both are the same store; above, the mask is full. Near the end of a page, stores
-                // of less than 64 bytes end with the buffer: r9 is how many bytes before it they begin.
+                // Up to 128: two masked stores. Up to 64 bytes, both are the same store; above, the mask is full. Near the end of a
+                // page, stores of less than 64 bytes end with the buffer: r9 is how many bytes before it they begin.
                 "mov rcx, -1",
                 "cmp rdi, 64",
                 "jb {unmasked}",
@@ -93,12 +93,4 @@ macro_rules! entry {
     };
 }
 
-entry! {
-    /// Selects the code by length.
-    zero
-}
-
-entry! {
-    /// As `zero`; returns `dst`.
-    pub zero_returning -> *mut u8
-}
+entries!(entry);
