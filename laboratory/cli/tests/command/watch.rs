@@ -169,9 +169,9 @@ fn control_c_and_signals_give_the_terminal_back() {
     }
 }
 
-/// How many replicates the screen says there are.
+/// How many replicates the screen says there are: `0 replicates finished`, `1 replicate finished`.
 fn replicates(screen: &str) -> Option<u32> {
-    let (before, _) = screen.split_once(" replicates")?;
+    let (before, _) = screen.split_once(" replicate")?;
     before.rsplit(' ').next()?.parse().ok()
 }
 
@@ -199,8 +199,8 @@ fn a_worker_that_is_killed_costs_a_row_at_most() {
     // SAFETY: kill has no memory effects; a child of the command that this test has started.
     unsafe { libc::kill(worker, libc::SIGKILL) };
     // It goes on: later workers bring replicates that are whole.
-    let before_the_kill = replicates(&pty.screen()).expect("their number");
-    pty.wait_until("one more replicate", |screen| replicates(screen) > Some(before_the_kill));
+    let before_the_kill = pty.wait_until("the number of replicates", replicates);
+    pty.wait_until("one more replicate", |screen| replicates(screen).filter(|now| *now > before_the_kill));
     assert!(child.try_wait().expect("a child").is_none(), "{}", pty.printed());
     pty.keys("q");
     // 3 where the kill fell into a variant's call.

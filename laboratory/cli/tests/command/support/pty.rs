@@ -140,16 +140,17 @@ impl Pty {
 
     /// Waits until the screen shows a text.
     pub fn wait_on_screen(&self, text: &str) {
-        self.wait_until(text, |screen| screen.contains(text));
+        self.wait_until(text, |screen| screen.contains(text).then_some(()));
     }
 
-    /// Waits until the screen is as wanted.
-    pub fn wait_until(&self, wanted: &str, is_so: impl Fn(&str) -> bool) {
+    /// Waits until the screen shows what is wanted, and returns what was found there.
+    /// A screen that is still being drawn may lack any part of it.
+    pub fn wait_until<T>(&self, wanted: &str, find: impl Fn(&str) -> Option<T>) -> T {
         let begin = Instant::now();
         loop {
             let screen = self.screen();
-            if is_so(&screen) {
-                return;
+            if let Some(found) = find(&screen) {
+                return found;
             }
             assert!(begin.elapsed() < PATIENCE, "no '{wanted}' in:\n{screen}");
             std::thread::sleep(Duration::from_millis(20));
