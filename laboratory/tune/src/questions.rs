@@ -175,6 +175,31 @@ pub const PREFETCHES: [Question; 4] = [
     },
 ];
 
+/// The questions about prefetching a few lines far ahead, which are asked when the others are answered: where it is used, it replaces
+/// their prefetches. Copies that are not read soon are non-temporal at all of these sizes, as others are beyond the caches.
+pub const FAR_PREFETCHES: [Question; 2] = [
+    Question {
+        family: Family::Checksum,
+        subject: "carryline",
+        alternative: "sum_prefetch_far_from_bytes",
+        non_temporal: None,
+        buffers: 1,
+        sizes: (MIB, 64 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Cold, Setting::Company],
+    },
+    Question {
+        family: Family::Copy,
+        subject: "carryline_not_soon",
+        alternative: "copy_prefetch_far_from_bytes",
+        non_temporal: None,
+        buffers: 2,
+        sizes: (MIB, 32 * MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Hot, Setting::Cold, Setting::Company],
+    },
+];
+
 /// The questions about stores on a CPU with these features. Where a loop stores 16 bytes at a time, there are other
 /// thresholds, which may be lower: one for `rep stosb` instead of two, and one for `rep movsb`.
 pub fn stores(features: Features) -> impl Iterator<Item = Question> + Clone {
@@ -197,7 +222,7 @@ pub fn stores(features: Features) -> impl Iterator<Item = Question> + Clone {
 
 /// All questions about the library on this CPU.
 pub fn all() -> impl Iterator<Item = Question> + Clone {
-    stores(features()).chain(PREFETCHES)
+    stores(features()).chain(PREFETCHES).chain(FAR_PREFETCHES)
 }
 
 impl Question {

@@ -1,7 +1,7 @@
-//! The search: kernels, then thresholds, then the prefetch distance.
+//! The search: kernels, then thresholds, then the distance of prefetches, then where prefetches far ahead replace them.
 
 use crate::arms::{self, Cell, Lab};
-use crate::questions::{PREFETCHES, Question, stores};
+use crate::questions::{FAR_PREFETCHES, PREFETCHES, Question, stores};
 use crate::settings::{Settings, function};
 use crate::thresholds::{Answer, Knobs, Measured, search_thresholds};
 use carryline::internals::cpu;
@@ -17,9 +17,11 @@ use std::time::Duration;
 /// The fractions of the time.
 const FOR_KERNELS: f64 = 0.2;
 /// See [`FOR_KERNELS`].
-const FOR_STORES: f64 = 0.55;
+const FOR_STORES: f64 = 0.5;
 /// See [`FOR_KERNELS`].
-const FOR_PREFETCHES: f64 = 0.2;
+const FOR_PREFETCHES: f64 = 0.17;
+/// See [`FOR_KERNELS`].
+const FOR_FAR_PREFETCHES: f64 = 0.08;
 /// See [`FOR_KERNELS`].
 const FOR_DISTANCES: f64 = 0.05;
 /// The most kernels of one function that are compared: the first ones in its list.
@@ -44,29 +46,47 @@ pub fn search(
     prefetches.retain(|question| question.family != Family::Checksum || sums_prefetch(base));
     let has_distance = families.contains(&Family::Checksum) && sums_prefetch(base);
     let distances = if has_distance { FOR_DISTANCES } else { 0.0 };
+    let mut far: Vec<Question> = FAR_PREFETCHES.into_iter().filter(is_asked).collect();
+    far.retain(|question| question.family != Family::Checksum || sums_prefetch_far(base));
     let part = |questions: &[Question], part: f64| if questions.is_empty() { 0.0 } else { part };
-    let parts = [FOR_KERNELS, part(&stores, FOR_STORES), part(&prefetches, FOR_PREFETCHES), distances];
+    let parts = [
+        FOR_KERNELS,
+        part(&stores, FOR_STORES),
+        part(&prefetches, FOR_PREFETCHES),
+        distances,
+        part(&far, FOR_FAR_PREFETCHES),
+    ];
     let all: f64 = parts.iter().sum();
-    let [for_kernels, for_stores, for_prefetches, for_distances] = parts.map(|part| time.mul_f64(part / all));
+    let [for_kernels, for_stores, for_prefetches, for_distances, for_far] =
+        parts.map(|part| time.mul_f64(part / all));
 
     let mut settings = search_kernels(lab, base, families, folder, for_kernels)?;
     let mut measured: Vec<Measured> = Vec::new();
-    for (questions, time) in [(stores, for_stores), (prefetches, for_prefetches)] {
-        if !questions.is_empty() {
-            let answer = search_thresholds(lab, &settings, &questions, folder, time)?;
-            settings = answer.settings;
-            measured.extend(answer.measured);
+    let mut ask = |settings, questions: &[Question], time| -> Result<Settings, Failure> {
+        if questions.is_empty() {
+            return Ok(settings);
         }
-    }
+        let answer = search_thresholds(lab, &settings, questions, folder, time)?;
+        measured.extend(answer.measured);
+        Ok(answer.settings)
+    };
+    settings = ask(settings, &stores, for_stores)?;
+    settings = ask(settings, &prefetches, for_prefetches)?;
     if has_distance {
         settings = search_distance(lab, &settings, folder, for_distances)?;
     }
+    settings = ask(settings, &far, for_far)?;
     Ok(Answer { settings, measured })
 }
 
 /// True if the checksum kernel can prefetch: the AVX-512 kernels can.
 fn sums_prefetch(settings: &Settings) -> bool {
     settings.kernel(Function::Checksum).starts_with("avx512")
+}
+
+/// True if the checksum kernel can prefetch a few lines far ahead: those by vectors can.
+fn sums_prefetch_far(settings: &Settings) -> bool {
+    settings.kernel(Function::Checksum).starts_with("avx")
 }
 
 /// The prefetch distances compared, in bytes.

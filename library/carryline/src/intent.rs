@@ -2,7 +2,7 @@
 //! follows from this for one call.
 
 use crate::cpu::caches::SHARE_BYTES;
-use crate::profile::Decision;
+use crate::profile::{Decision, PREFETCH_FAR_LEAST_BYTES};
 use crate::tuning::decided;
 #[cfg(target_arch = "x86_64")]
 use crate::tuning::known;
@@ -164,7 +164,7 @@ pub struct Plan {
     pub way: Way,
     /// Reading the source should not evict other data.
     pub source_done: bool,
-    /// A loop fetches lines before it stores them.
+    /// Lines are fetched ahead: by a loop those that it stores, by a non-temporal copy some of both buffers.
     pub fetched: bool,
 }
 
@@ -220,7 +220,8 @@ impl Plan {
     pub(crate) fn unfenced(self, intent: Intent) -> Plan {
         match intent.next {
             Next::NotSoon | Next::Device => {
-                Plan { way: Way::NonTemporal, source_done: intent.source_done, fetched: false }
+                let fetched = self.fetched && self.way == Way::NonTemporal;
+                Plan { way: Way::NonTemporal, source_done: intent.source_done, fetched }
             }
             _ => self,
         }
@@ -266,7 +267,14 @@ impl Plan {
             () if !is_read_once && len >= decided(string) && is_string_safe => Way::String,
             () => Way::Loop,
         };
-        let fetched = way == Way::Loop && !is_read_once && len >= decided(prefetch);
+        let is_fetched = |prefetch| !is_read_once && len >= decided(prefetch);
+        let fetched = match (way, job) {
+            (Way::Loop, _) => is_fetched(prefetch),
+            (Way::NonTemporal, Job::Copy { .. }) => {
+                len >= PREFETCH_FAR_LEAST_BYTES && is_fetched(Decision::CopyPrefetchFar)
+            }
+            (Way::NonTemporal | Way::String, _) => false,
+        };
         Plan { way, source_done: is_read_once, fetched }
     }
 }

@@ -62,7 +62,7 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
             beyond_caches(of(Decision::ZeroNonTemporal)),
         ),
         format!(
-            "it copies by loops{}, which {}; {}; it {}",
+            "it copies by loops{}, which {}; {}; non-temporal copies {}; it {}",
             by_string(
                 "rep movsb",
                 [(of(Decision::RepMovsb), ""), (of(Decision::RepMovsbNotSoon), " for bytes not read soon")],
@@ -71,12 +71,14 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
             ),
             does("fetch what they overwrite", of(Decision::CopyPrefetch)),
             beyond_caches(of(Decision::CopyNonTemporal)),
+            does("prefetch a few lines far ahead", of(Decision::CopyPrefetchFar)),
             does("reads a source that is not needed again past the caches", of(Decision::ReadOnce)),
         ),
         format!(
-            "its sums by AVX-512 prefetch {}, {} ahead",
+            "its sums by AVX-512 prefetch {}, {} ahead; those by AVX-512 or AVX2 {}",
             at(Decision::SumPrefetch),
-            byte_phrase(of(Decision::SumPrefetchAhead) as u64)
+            byte_phrase(of(Decision::SumPrefetchAhead) as u64),
+            does("prefetch a few lines far ahead", of(Decision::SumPrefetchFar))
         ),
         format!(
             "it counts as beyond the caches what exceeds a core's share of {} or, for bytes that another core reads, \

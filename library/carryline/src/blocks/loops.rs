@@ -10,9 +10,12 @@ use core::ops::Range;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The source is read normally.
-pub(crate) const READ_KEPT: bool = false;
+pub(crate) const READ_KEPT: u8 = 0;
 /// The source is prefetched such that reading it does not evict other lines from the caches.
-pub(crate) const READ_ONCE: bool = true;
+pub(crate) const READ_ONCE: u8 = 1;
+/// Both buffers are [prefetched far ahead](super::prefetch_far); for non-temporal stores.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) const READ_FAR: u8 = 2;
 
 /// Lines are stored at once.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -149,7 +152,7 @@ pub(crate) const fn unlikely() {}
 /// `len > 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within the `len`
 /// bytes after `src`.
 #[inline(always)]
-pub(crate) unsafe fn copy_forward<B: Block, const READ: bool>(dst: *mut u8, src: *const u8, len: usize) {
+pub(crate) unsafe fn copy_forward<B: Block, const READ: u8>(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: the head is the first group; groups and rest are inside the buffers, see `Middle`; there is at least one group,
     // because len is more than a group and a block. If the buffers overlap, dst is at or below src. Head and tail were
     // loaded before anything is stored. The rest, which ends where the first group begins, is stored at or below

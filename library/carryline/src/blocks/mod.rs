@@ -16,6 +16,8 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 mod dirty;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod far;
 mod fills;
 mod loops;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -27,17 +29,19 @@ mod non_temporal;
 mod rep;
 
 pub(crate) use dirty::zero_if_dirty;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use far::{prefetch_far, prefetch_page_far};
 pub(crate) use fills::{fill_aligned_loop, zero_aligned_loop};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use fills::{fill_prefetched_loop, zero_mostly_aligned};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use loops::unlikely;
-pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::{
-    READ_ONCE, STORED_AFTER_FETCHING, STORED_AT_ONCE, by_distance_from_bytes, copy_by_distance,
+    READ_FAR, READ_ONCE, STORED_AFTER_FETCHING, STORED_AT_ONCE, by_distance_from_bytes, copy_by_distance,
     is_downwards_faster, load_group, order_by_distance, store_group,
 };
+pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use masked::{
     MaskedEnds, back_from_page_end, computed_here, is_in_first_line, is_mask_slow, is_mask_slow_at_either,

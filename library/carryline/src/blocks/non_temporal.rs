@@ -8,7 +8,10 @@
 //! `clzero` zeroes a line in the same way and, where measured (Zen 5), at the same speed, so the same
 //! instruction is used here for all vendors.
 
-use super::{Block, Fill, LINE_BYTES, Zero, bytes_to_multiple, copy_up_to_64, fill_up_to_64, load};
+use super::{
+    Block, Fill, LINE_BYTES, READ_FAR, READ_ONCE, Zero, bytes_to_multiple, copy_up_to_64, fill_up_to_64,
+    load, prefetch_far, prefetch_page_far,
+};
 use core::arch::x86_64::{
     __m128i, __m256i, __m512i, _MM_HINT_NTA, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128,
     _mm256_stream_si256, _mm512_stream_si512,
@@ -111,25 +114,27 @@ unsafe fn fill_line<B: Stream>(to: *mut u8, fill: impl Fill) {
 /// stores then come in bursts, so that memory does not switch between them for each line.
 const BLOCK_BYTES: usize = 1024;
 
-/// Copies with non-temporal stores, unfenced, block by block. All lines of a block are prefetched first.
+/// Copies with non-temporal stores, unfenced, block by block. All lines of a block are prefetched first, or with [`READ_FAR`], a
+/// few of a block far ahead: 64 MiB on Zen 4 then take 0.81 times as long with pages of 4 KiB, and 0.87 times with pages of 2 MiB.
 ///
 /// # Safety
 /// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap; the CPU has vectors
 /// of `B`.
 #[inline(always)]
-pub(crate) unsafe fn copy_non_temporal<B: Stream, const READ: bool>(
-    dst: *mut u8,
-    src: *const u8,
-    len: usize,
-) {
+pub(crate) unsafe fn copy_non_temporal<B: Stream, const READ: u8>(dst: *mut u8, src: *const u8, len: usize) {
     let mut at = bytes_to_multiple(dst, LINE_BYTES);
     // SAFETY: the head is less than a line, and len is at least a line. Blocks and lines start where dst is a
     // multiple of 64 and end at or before len; less than a line is left after them.
     unsafe {
         copy_up_to_64(dst, src, at);
         while len - at >= BLOCK_BYTES {
-            for line in 0..BLOCK_BYTES / LINE_BYTES {
-                prefetch::<READ>(src.add(at + line * LINE_BYTES));
+            if READ == READ_FAR {
+                prefetch_far(src.add(at), BLOCK_BYTES);
+                prefetch_page_far(dst.add(at));
+            } else {
+                for line in 0..BLOCK_BYTES / LINE_BYTES {
+                    prefetch::<READ>(src.add(at + line * LINE_BYTES));
+                }
             }
             for line in 0..BLOCK_BYTES / LINE_BYTES {
                 copy_line::<B>(dst.add(at + line * LINE_BYTES), src.add(at + line * LINE_BYTES));
@@ -145,10 +150,10 @@ pub(crate) unsafe fn copy_non_temporal<B: Stream, const READ: bool>(
 }
 
 #[inline(always)]
-fn prefetch<const READ: bool>(at: *const u8) {
+fn prefetch<const READ: u8>(at: *const u8) {
     // SAFETY: a prefetch accesses nothing, whatever the address.
     unsafe {
-        if READ == super::READ_ONCE {
+        if READ == READ_ONCE {
             _mm_prefetch::<_MM_HINT_NTA>(at.cast());
         } else {
             _mm_prefetch::<_MM_HINT_T0>(at.cast());

@@ -12,10 +12,12 @@
 use super::avx2_vectors::{
     BLOCK_BYTES, GROUP_BYTES, Sums, Vectors, add_lanes, copy_group, first_bytes, halves, take, take_byte,
 };
-use super::{adc, fold_64};
+use super::{adc, fold_64, is_prefetched_far};
 use crate::blocks::{
-    begin_on_a_line, bytes_to_multiple, end_of_branch, is_near_page_end, load, order_by_distance, unlikely,
+    begin_on_a_line, bytes_to_multiple, end_of_branch, is_near_page_end, load, order_by_distance,
+    prefetch_far, unlikely,
 };
+use crate::profile::PREFETCH_FAR_LEAST_BYTES;
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_maskload_epi32, _mm256_sll_epi64,
 };
@@ -308,7 +310,14 @@ unsafe fn last_bytes(data: *const u8, len: usize) -> u64 {
 #[target_feature(enable = "avx2")]
 unsafe extern "C" fn sum_long(data: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the same contract; nothing is stored.
-    unsafe { walk::<false, false>(core::ptr::null_mut(), data, len, seed) }
+    unsafe {
+        match len {
+            PREFETCH_FAR_LEAST_BYTES.. if is_prefetched_far(len) => {
+                walk::<false, false, true>(core::ptr::null_mut(), data, len, seed)
+            }
+            _ => walk::<false, false, false>(core::ptr::null_mut(), data, len, seed),
+        }
+    }
 }
 
 /// Copies of at least this length, with their sums, go in the order that suits the distance between the buffers.
@@ -327,8 +336,8 @@ unsafe extern "C" fn copy_long(dst: *mut u8, src: *const u8, len: usize, seed: u
     // SAFETY: the same contract.
     unsafe {
         match len {
-            ..BY_DISTANCE_FROM_BYTES => walk::<true, false>(dst, src, len, seed),
-            _ => walk::<true, true>(dst, src, len, seed),
+            ..BY_DISTANCE_FROM_BYTES => walk::<true, false, false>(dst, src, len, seed),
+            _ => walk::<true, true, false>(dst, src, len, seed),
         }
     }
 }
@@ -353,7 +362,8 @@ unsafe extern "C" fn copy_long(dst: *mut u8, src: *const u8, len: usize, seed: u
 /// of which only the bytes after the last group are added; it covers an even number of them, and an odd last
 /// byte is added separately. No branch depends on these numbers. With `BY_DISTANCE`, the order of the groups
 /// follows from the distance between the buffers, as in
-/// [`copy_by_distance`](crate::blocks::copy_by_distance), and a group is loaded before it is stored.
+/// [`copy_by_distance`](crate::blocks::copy_by_distance), and a group is loaded before it is stored. With `FAR`, which is for sums
+/// alone, [`prefetch_far`].
 ///
 /// If an odd number of bytes precedes the groups, every word of the groups is shifted by one byte, and their
 /// sum has its bytes swapped: it is 256 times too large or too small, which is the same modulo 65535, as
@@ -364,7 +374,7 @@ unsafe extern "C" fn copy_long(dst: *mut u8, src: *const u8, len: usize, seed: u
 /// no overlap.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
+unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool, const FAR: bool>(
     dst: *mut u8,
     src: *const u8,
     len: usize,
@@ -406,6 +416,9 @@ unsafe fn walk<const COPY: bool, const BY_DISTANCE: bool>(
                 at += GROUP_BYTES;
             }
             while at != past {
+                if FAR {
+                    prefetch_far(src.wrapping_add(at), 2 * GROUP_BYTES);
+                }
                 // SAFETY: an even number of groups are left.
                 unsafe {
                     sums.add(group(at));

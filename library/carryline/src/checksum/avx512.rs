@@ -11,8 +11,9 @@
 //! then lie in a line that also holds data, so they never touch an inaccessible page. Up to
 //! [`FEW_LINES_UP_TO_BYTES`], the lines are unrolled code entered by a jump; above, they are a loop.
 
-use crate::blocks::{back_from_page_end, begin_on_a_line, is_in_first_line, load};
-use crate::profile::{Decision, SUM_PREFETCH_LEAST_BYTES};
+use super::is_prefetched_far;
+use crate::blocks::{back_from_page_end, begin_on_a_line, is_in_first_line, load, prefetch_far};
+use crate::profile::{Decision, PREFETCH_FAR_LEAST_BYTES, SUM_PREFETCH_LEAST_BYTES};
 use crate::tuning::decided;
 use core::arch::asm;
 use core::arch::x86_64::{
@@ -42,6 +43,8 @@ const FEW: u8 = 0;
 const MANY: u8 = 1;
 /// See [`FEW`].
 const MANY_PREFETCHED: u8 = 2;
+/// See [`FEW`].
+const MANY_PREFETCHED_FAR: u8 = 3;
 
 /// Selects the code by length.
 ///
@@ -214,6 +217,7 @@ pub(super) unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed
             let block = match bytes {
                 ..=256 => up_to_256_by_lines(data, bytes),
                 _ if ahead == NO_PREFETCH => walk::<MANY>(data, bytes, ahead),
+                _ if ahead == FAR => walk::<MANY_PREFETCHED_FAR>(data, bytes, ahead),
                 _ => walk::<MANY_PREFETCHED>(data, bytes, ahead),
             };
             sum = end_around_add(block, sum);
@@ -229,11 +233,17 @@ pub(super) unsafe extern "C" fn blocks(mut data: *const u8, mut len: usize, seed
 #[cold]
 #[inline(never)]
 extern "C" fn prefetch_ahead(len: usize) -> usize {
-    if len < decided(Decision::SumPrefetch) { NO_PREFETCH } else { decided(Decision::SumPrefetchAhead) }
+    match len {
+        PREFETCH_FAR_LEAST_BYTES.. if is_prefetched_far(len) => FAR,
+        _ if len >= decided(Decision::SumPrefetch) => decided(Decision::SumPrefetchAhead),
+        _ => NO_PREFETCH,
+    }
 }
 
 /// The distance for sums that do not prefetch.
 const NO_PREFETCH: usize = 0;
+/// Stands for the distance of [`prefetch_far`].
+const FAR: usize = usize::MAX;
 
 /// The sum of 257 to [`BLOCK_BYTES`] bytes at any address, by aligned lines.
 ///
@@ -279,8 +289,7 @@ unsafe fn walk<const LINES: u8>(data: *const u8, len: usize, ahead: usize) -> u3
         };
         let sums = match LINES {
             FEW => few_lines(parts, lines, count),
-            MANY => many_lines::<false>(parts, lines, count, ahead),
-            _ => many_lines::<true>(parts, lines, count, ahead),
+            _ => many_lines::<LINES>(parts, lines, count, ahead),
         };
         unbiased(sums, vectors).rotate_left((offset as u32 & 1) * 8)
     }
@@ -386,14 +395,14 @@ pub(super) unsafe fn few_lines(
     _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d))
 }
 
-/// Adds more than eight lines to the sums, and then the sums together: eight lines at a time, each prefetched
-/// `ahead` bytes before it is loaded if `PREFETCH`, and the rest as in [`few_lines`].
+/// Adds more than eight lines to the sums, and then the sums together: eight lines at a time, and the rest as in
+/// [`few_lines`]. With [`MANY_PREFETCHED`], each is prefetched `ahead` bytes before it is loaded.
 ///
 /// # Safety
 /// The features of [`partial`]; `data` is valid for reads of `count` lines.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-unsafe fn many_lines<const PREFETCH: bool>(
+unsafe fn many_lines<const LINES: u8>(
     [a, b, c]: [__m512i; 3],
     mut data: *const u8,
     mut count: usize,
@@ -405,8 +414,11 @@ unsafe fn many_lines<const PREFETCH: bool>(
     // SAFETY: eight lines are read while more than eight are left; a prefetch reads nothing.
     unsafe {
         while count > 8 {
+            if LINES == MANY_PREFETCHED_FAR {
+                prefetch_far(data, 512);
+            }
             for (lane, sum) in sums.iter_mut().enumerate() {
-                if PREFETCH {
+                if LINES == MANY_PREFETCHED {
                     _mm_prefetch::<_MM_HINT_T0>(data.wrapping_add(lane * 64 + ahead).cast());
                 }
                 *sum = add_words(*sum, load(data.add(lane * 64)));

@@ -192,6 +192,15 @@ pub unsafe fn copy_and_sum_raw(dst: *mut u8, src: *const u8, len: usize, seed: u
     unsafe { TABLE.copy_and_sum()(dst, src, len, seed) }
 }
 
+/// Whether a sum of `len` bytes, at least [`PREFETCH_FAR_LEAST_BYTES`](crate::profile::PREFETCH_FAR_LEAST_BYTES), prefetches
+/// [far ahead](crate::blocks::prefetch_far). Not inlined, so that shorter sums read no decision.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cold]
+#[inline(never)]
+extern "C" fn is_prefetched_far(len: usize) -> bool {
+    len >= crate::tuning::decided(crate::profile::Decision::SumPrefetchFar)
+}
+
 /// Reduces 64 bits to 32 by end-around carry. The result is 0 only for 0.
 #[inline(always)]
 pub(crate) const fn fold_64(sum: u64) -> u32 {

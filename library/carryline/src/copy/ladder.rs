@@ -202,11 +202,13 @@ macro_rules! ladder {
         $(#[$level])*
         #[inline(never)]
         unsafe extern "C" fn non_temporal(dst: *mut u8, src: *const u8, len: usize, plan: $crate::intent::Plan) {
-            use $crate::blocks::{READ_KEPT, READ_ONCE, copy_non_temporal};
+            use $crate::blocks::{READ_FAR, READ_KEPT, READ_ONCE, copy_non_temporal};
             // SAFETY: len exceeds what `copy_non_temporal` requires; no overlap and the level by contract.
             unsafe {
                 if plan.source_done {
                     copy_non_temporal::<$block, READ_ONCE>(dst, src, len);
+                } else if plan.fetched {
+                    copy_non_temporal::<$block, READ_FAR>(dst, src, len);
                 } else {
                     copy_non_temporal::<$block, READ_KEPT>(dst, src, len);
                 }

@@ -96,6 +96,28 @@ fn loops_prefetch_from_their_thresholds_on() {
 }
 
 #[test]
+fn non_temporal_copies_prefetch_far_from_their_threshold_on() {
+    const FAR: usize = 4 << 20;
+    let decided = |decision| match decision {
+        Decision::CacheShare => SHARE,
+        Decision::LastLevel => LAST_LEVEL,
+        Decision::CopyPrefetchFar => FAR,
+        _ => unmeasured().decisions.get(decision),
+    };
+    for next in EVERY_NEXT {
+        let of = |intent: Intent, len, job| Plan::of(intent, len, job, decided);
+        let is_far = next != Next::ReadHere;
+        assert!(!of(next.into(), FAR - 1, COPY).fetched, "{next:?}");
+        assert_eq!(of(next.into(), FAR, COPY).fetched, is_far, "{next:?}");
+        assert_eq!(of(next.into(), FAR, COPY).unfenced(next.into()).fetched, is_far, "{next:?}");
+        assert!(!of(Intent::new(next).source_done(), FAR, COPY).fetched, "{next:?}: the source is read once");
+        assert!(!of(next.into(), FAR, Job::Zero).fetched, "{next:?}: nothing is read");
+    }
+    let short = Plan::of(Next::NotSoon.into(), PREFETCH_FAR_LEAST_BYTES - 1, COPY, |_| 0);
+    assert!(short.way == Way::NonTemporal && !short.fetched);
+}
+
+#[test]
 fn distances_and_single_reads_disable_string_instructions() {
     for profile in profiles() {
         for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {

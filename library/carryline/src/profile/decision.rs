@@ -98,12 +98,16 @@ decisions! {
         "A loop that zeroes at least this length fetches lines before it stores them.";
     CopyPrefetch = "copy_prefetch_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "A loop that copies at least this length fetches lines of the destination before it stores them.";
+    CopyPrefetchFar = "copy_prefetch_far_from_bytes", PREFETCH_FAR_LEAST_BYTES..=MOST_BYTES, never,
+        "Non-temporal copies of at least this length prefetch every fourth line of the source and a line of each page of the destination, 32 KiB ahead.";
     ReadOnce = "read_once_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "A source of at least this length that is not needed again is prefetched such that it evicts nothing else.";
     SumPrefetch = "sum_prefetch_from_bytes", SUM_PREFETCH_LEAST_BYTES..=MOST_BYTES, never,
         "AVX-512 sums of at least this length prefetch; if the caches hold the data, that only costs time.";
     SumPrefetchAhead = "sum_prefetch_ahead_bytes", SUM_PREFETCH_AHEAD_BYTES, no_word,
         "How far ahead of its loads a sum prefetches.";
+    SumPrefetchFar = "sum_prefetch_far_from_bytes", PREFETCH_FAR_LEAST_BYTES..=MOST_BYTES, never,
+        "Sums of at least this length, by AVX-512 or AVX2, prefetch every fourth line instead, 32 KiB ahead: for data in memory.";
     CacheShare = "cache_share_bytes", SHARE_BYTES, detected,
         "One core's share of the caches; zeroing and copying of more is non-temporal unless this core reads it next.";
     LastLevel = "last_level_bytes", LAST_LEVEL_BYTES, detected,
@@ -112,6 +116,9 @@ decisions! {
 
 /// Sums of fewer bytes do not read [`Decision::SumPrefetch`]: every second-level cache holds them.
 pub(crate) const SUM_PREFETCH_LEAST_BYTES: usize = 128 << 10;
+
+/// Shorter calls do not read [`Decision::SumPrefetchFar`] and [`Decision::CopyPrefetchFar`].
+pub(crate) const PREFETCH_FAR_LEAST_BYTES: usize = 1 << 20;
 
 /// From one iteration of the loop to the size of a first-level cache.
 const SUM_PREFETCH_AHEAD_BYTES: RangeInclusive<usize> = 512..=32 << 10;
@@ -137,9 +144,11 @@ impl Decision {
             | Decision::CopyNonTemporal
             | Decision::ZeroPrefetch
             | Decision::CopyPrefetch
+            | Decision::CopyPrefetchFar
             | Decision::ReadOnce
             | Decision::SumPrefetch
             | Decision::SumPrefetchAhead
+            | Decision::SumPrefetchFar
             | Decision::CacheShare
             | Decision::LastLevel => false,
         }

@@ -10,9 +10,9 @@ mod reader;
 mod tests;
 
 pub use built_in::{named as built_in, names as built_in_names, of_model as built_in_for};
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use decision::SUM_PREFETCH_LEAST_BYTES;
 pub use decision::{DETECTED, Decision, Decisions, NEVER};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use decision::{PREFETCH_FAR_LEAST_BYTES, SUM_PREFETCH_LEAST_BYTES};
 pub use error::ParseError;
 pub(crate) use parse::kernel_names;
 pub use parse::parse;

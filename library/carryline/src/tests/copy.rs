@@ -27,6 +27,7 @@ fn for_each_entry(code: CopyCode, then: &mut dyn FnMut(&str, Call)) {
         (intent::Way::Loop, false, true),
         (intent::Way::String, false, false),
         (intent::Way::NonTemporal, false, false),
+        (intent::Way::NonTemporal, false, true),
         (intent::Way::NonTemporal, true, false),
     ] {
         let plan = Plan { way, source_done, fetched };

@@ -2,7 +2,7 @@
 //! threshold must only affect speed.
 
 use super::{copy, zero};
-use crate::blocks::{self, Block16, READ_KEPT, READ_ONCE};
+use crate::blocks::{self, Block16, READ_FAR, READ_KEPT, READ_ONCE};
 use crate::cpu::{Features, features};
 use core::arch::x86_64::{__m256i, __m512i};
 
@@ -91,6 +91,13 @@ macro_rules! check_level {
             // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_non_temporal::<$block, READ_ONCE>(dst, src, len) }
         }
+        /// # Safety
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
+        $(#[$level])*
+        unsafe extern "C" fn non_temporal_far(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
+            unsafe { blocks::copy_non_temporal::<$block, READ_FAR>(dst, src, len) }
+        }
         let above_five = 5 * size_of::<$block>() + 1;
         let above_eight = 8 * size_of::<$block>() + 1;
         let zeros = [("zero_aligned_loop", zero_loop as crate::dispatch::ZeroFn, above_eight), ("zero_non_temporal", zero_non_temporal, 64)];
@@ -111,6 +118,7 @@ macro_rules! check_level {
             ("copy_by_distance", by_distance, 6 * size_of::<$block>()),
             ("copy_non_temporal", non_temporal, 64),
             ("copy_non_temporal once", non_temporal_once, 64),
+            ("copy_non_temporal far", non_temporal_far, 64),
         ];
         for (name, path, first) in copies {
             let name = format!("{} {name}", $name);

@@ -25,9 +25,11 @@
 //! copy_non_temporal_from_bytes = 16_384
 //! zero_prefetch_from_bytes = "never"
 //! copy_prefetch_from_bytes = "never"
+//! copy_prefetch_far_from_bytes = "never"
 //! read_once_from_bytes = 8_192
 //! sum_prefetch_from_bytes = 1_048_576
 //! sum_prefetch_ahead_bytes = 2_048
+//! sum_prefetch_far_from_bytes = 16_777_216
 //! cache_share_bytes = "detected"
 //! last_level_bytes = "detected"
 //! "#;

@@ -12,7 +12,8 @@ impl Machine {
         // Of a size below 64, shifts use five bits of the count.
         let count_mask = if bits == 64 { 63 } else { 31 };
         match instruction.mnemonic() {
-            M::Nop | M::Endbr64 | M::Sfence | M::Prefetcht0 | M::Prefetchnta | M::Vzeroupper => {}
+            M::Nop | M::Endbr64 | M::Sfence | M::Vzeroupper => {}
+            M::Prefetcht0 | M::Prefetcht1 | M::Prefetchnta => {}
             M::Mov | M::Movzx | M::Kmovq => self.write(instruction, 0, self.read(instruction, 1)),
             M::Lea => self.write(instruction, 0, self.address(instruction, 1)),
             M::Add => self.add(instruction, 0, false),

@@ -133,13 +133,14 @@ fn kernels_call_no_memory_functions_and_only_they_use_wide_registers() {
 /// line, from `NARROW_LOOPS_BELOW_BYTES` on.
 #[test]
 fn kernels_read_decisions_only_in_functions_for_large_calls() {
-    const LARGE: [&str; 9] = [
+    const LARGE: [&str; 10] = [
         "large_by_size",
         "large_read_here",
         "large_sse2",
         "large_avx2",
         "large_avx512",
         "prefetch_ahead",
+        "is_prefetched_far",
         "4zero4sse24zero",
         "4copy4sse24copy",
         "4copy4sse211overlapping",

@@ -9,11 +9,12 @@ use carryline::internals::dispatch::{CopyCode, ZeroCode};
 use carryline::internals::kernels;
 use carryline::internals::plan::{Plan, Way};
 
-const PLANS: [Plan; 6] = [
+const PLANS: [Plan; 7] = [
     Plan { way: Way::String, source_done: false, fetched: false },
     Plan { way: Way::Loop, source_done: false, fetched: false },
     Plan { way: Way::Loop, source_done: false, fetched: true },
     Plan { way: Way::NonTemporal, source_done: false, fetched: false },
+    Plan { way: Way::NonTemporal, source_done: false, fetched: true },
     Plan { way: Way::Loop, source_done: true, fetched: false },
     Plan { way: Way::NonTemporal, source_done: true, fetched: false },
 ];
