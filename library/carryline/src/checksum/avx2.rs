@@ -12,6 +12,7 @@
 use super::avx2_vectors::{
     BLOCK_BYTES, GROUP_BYTES, Sums, Vectors, add_lanes, copy_group, first_bytes, halves, take, take_byte,
 };
+use super::by_blocks::{BEYOND_CACHES_LEAST_BYTES, beyond_caches};
 use super::{adc, fold_64, is_prefetched_far};
 use crate::blocks::{
     begin_on_a_line, bytes_to_multiple, end_of_branch, is_near_page_end, load, order_by_distance,
@@ -335,6 +336,11 @@ const BY_DISTANCE_FROM_BYTES: usize = 8 << 10;
 unsafe extern "C" fn copy_long(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
     // SAFETY: the same contract.
     unsafe {
+        if len >= BEYOND_CACHES_LEAST_BYTES
+            && let Some(total) = beyond_caches(crate::copy::avx2::CODE.unfenced, partial, dst, src, len, seed)
+        {
+            return total;
+        }
         match len {
             ..BY_DISTANCE_FROM_BYTES => walk::<true, false, false>(dst, src, len, seed),
             _ => walk::<true, true, false>(dst, src, len, seed),

@@ -2,7 +2,8 @@
 //!
 //! [`avx512`]: super::avx512
 
-use super::avx512::{add_words, end_around_add, load_masked, unbiased, words};
+use super::avx512::{add_words, end_around_add, load_masked, partial, unbiased, words};
+use super::by_blocks::{BEYOND_CACHES_LEAST_BYTES, beyond_caches};
 use crate::blocks::{
     back_from_page_end, begin_on_a_line, is_in_first_line, load, load_group, order_by_distance, store,
     store_group,
@@ -129,6 +130,12 @@ pub(super) unsafe extern "C" fn many(mut dst: *mut u8, mut src: *const u8, mut l
             let bytes = match len {
                 ..=BLOCK_BYTES => len,
                 _ => {
+                    if len >= BEYOND_CACHES_LEAST_BYTES
+                        && let Some(sum) =
+                            beyond_caches(crate::copy::avx512::CODE.unfenced, partial, dst, src, len, sum)
+                    {
+                        break sum;
+                    }
                     // Rarely executed. A loop over the lines that began in the middle of a line of code took
                     // 1.06 times as long for 9000 bytes on Zen 5.
                     begin_on_a_line();

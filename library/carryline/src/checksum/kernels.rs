@@ -34,8 +34,8 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
 /// The kernels of [`copy_and_sum_raw`](super::copy_and_sum_raw). The active [profile](crate::tuning) may
 /// select one; otherwise the first that the CPU supports is used.
 ///
-/// The vector kernels work in one pass; the others copy a block and sum it while it is in the first-level
-/// cache. The order follows that of [`KERNELS`].
+/// The vector kernels work in one pass, unless the buffers exceed the caches; the others copy a block and sum it while it is
+/// in the first-level cache. The order follows that of [`KERNELS`].
 pub static COPY_AND_SUM_KERNELS: &[Kernel<CopyAndSumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: AVX512_DOT, function: avx512_copy::copy_and_sum },

@@ -37,7 +37,7 @@ macro_rules! ladder {
     };
     ($(#[$level:meta])* $block:ty, $smallest:ty) => {
         /// The code of this kernel.
-        pub(super) const CODE: $crate::dispatch::CopyCode =
+        pub(crate) const CODE: $crate::dispatch::CopyCode =
             $crate::dispatch::CopyCode { copy, read_here, planned, unfenced, overlapping };
 
         /// Selects the code by length.

@@ -6,6 +6,8 @@ use super::{long_lengths, usable};
 use crate::checksum::fold;
 use crate::checksum::kernels::COPY_AND_SUM_KERNELS;
 use crate::dispatch::{CopyAndSumFn, Kernel};
+use crate::profile::Decision;
+use crate::tuning::decided;
 
 const MARGIN_BYTES: usize = 128;
 
@@ -130,6 +132,25 @@ fn long_buffers_are_exact_around_block_sizes() {
                 let dst = buffers.destination.ending(len, dst_distance);
                 for kernel in usable(COPY_AND_SUM_KERNELS) {
                     buffers.check(kernel, dst, src, (len, exact, 0xffff_ffff));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn buffers_beyond_the_caches_are_exact() {
+    let from = decided(Decision::CacheShare) / 2;
+    let mut buffers = Buffers::new(from + (1 << 16));
+    for pattern in [Pattern::Ones, Pattern::Random] {
+        pattern.fill(buffers.source.all(), 8);
+        for len in [from - 1, from, from + 1, from + 8191, from + 8192 + 63] {
+            for (dst_distance, src_distance) in [(0, 0), (1, 0), (62, 7), (0, 1)] {
+                let src = buffers.source.ending(len, src_distance);
+                let exact = exact_sum(buffers.source.at(src, len));
+                let dst = buffers.destination.ending(len, dst_distance);
+                for kernel in usable(COPY_AND_SUM_KERNELS) {
+                    buffers.check(kernel, dst, src, (len, exact, 1));
                 }
             }
         }
