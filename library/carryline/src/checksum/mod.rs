@@ -156,7 +156,8 @@ pub fn internet(data: &[u8]) -> Checksum {
     Sum::new().add(data).finish()
 }
 
-/// Copies `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial`] does.
+/// Copies `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial`] does. A copy that exceeds the caches does not
+/// stay there, as with [`copy::bytes`](crate::copy::bytes).
 ///
 /// # Panics
 /// If the lengths differ; the message names both.
