@@ -10,9 +10,10 @@ mod reader;
 mod tests;
 
 pub use built_in::{named as built_in, names as built_in_names, of_model as built_in_for};
-pub use decision::{DETECTED, Decision, Decisions, NEVER};
+pub(crate) use decision::PREFETCH_FAR_LEAST_BYTES;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use decision::{PREFETCH_FAR_LEAST_BYTES, SUM_PREFETCH_LEAST_BYTES};
+pub(crate) use decision::SUM_PREFETCH_LEAST_BYTES;
+pub use decision::{DETECTED, Decision, Decisions, NEVER};
 pub use error::ParseError;
 pub(crate) use parse::kernel_names;
 pub use parse::parse;
