@@ -26,6 +26,7 @@ static unsigned char copied[BYTES];
     "zero_non_temporal_from_bytes = 512\ncopy_non_temporal_from_bytes = 512\nread_once_from_bytes = 512\n"             \
     "zero_prefetch_from_bytes = 16384\ncopy_prefetch_from_bytes = 16384\n"                                             \
     "sum_prefetch_from_bytes = 131072\nsum_prefetch_ahead_bytes = 2048\n"                                              \
+    "copy_prefetch_far_from_bytes = 1048576\nsum_prefetch_far_from_bytes = 1048576\n"                                  \
     "cache_share_bytes = \"detected\"\n" line
 
 static void expect(int holds, const char *what, const char *message) {
