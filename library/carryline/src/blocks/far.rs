@@ -5,10 +5,10 @@
 //! in time, and leaves the others to the hardware. Prefetching all lines costs more than it gains, and so does prefetching them
 //! into the first level.
 //!
-//! Times on Zen 4 as multiples of those without it, pages of 4 KiB and of 2 MiB. Sums of 128 MiB, every 64 bytes 1.06 and 1.14,
-//! every 128 0.75 and 0.92, every 256 0.75 and 0.98, every 512 0.86 and 0.94, every 1024 0.78 and 0.94; every 512 into the first
-//! level 1.10 and 1.21; every 256, 8, 16 and 64 KiB ahead 0.82, 0.76 and 0.76, and 0.93, 0.95 and 0.94. 8 MiB, which the third
-//! level holds, 1.03 and 1.04.
+//! Times of prototypes on Zen 4 as multiples of those without it (medians of 15 interleaved rounds, other guests on the machine), with
+//! pages of 4 KiB and of 2 MiB. Sums of 128 MiB, a line every 64 bytes 1.06 and 1.14, every 128 0.75 and 0.92, every 256 0.75 and 0.98,
+//! every 512 0.86 and 0.94, every 1024 0.78 and 0.94; every 512 into the first level 1.10 and 1.21; every 256, but 8, 16 and 64 KiB
+//! ahead, 0.82, 0.76 and 0.76, and 0.93, 0.95 and 0.94. Of 8 MiB, which the third level holds, 1.03 and 1.04.
 
 use super::LINE_BYTES;
 use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};

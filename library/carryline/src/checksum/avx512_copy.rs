@@ -130,6 +130,7 @@ pub(super) unsafe extern "C" fn many(mut dst: *mut u8, mut src: *const u8, mut l
             let bytes = match len {
                 ..=BLOCK_BYTES => len,
                 _ => {
+                    // Here, where no shorter call gets.
                     if len >= BEYOND_CACHES_LEAST_BYTES
                         && let Some(sum) =
                             beyond_caches(crate::copy::avx512::CODE.unfenced, partial, dst, src, len, sum)

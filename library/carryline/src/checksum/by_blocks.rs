@@ -5,7 +5,8 @@
 //!
 //! Buffers that exceed the caches are copied so by the vector kernels too, with non-temporal stores. Alternating builds on Zen 4,
 //! million ticks in one pass and so, at offset 0 and with both buffers unaligned: 16 MiB 2.70 and 2.21, 2.64 and 1.92; 64 MiB 18.1 and 13.2,
-//! 17.0 and 12.5 (with blocks of 32 KiB 13.0 and 13.0, if a block is summed before it is copied 13.9 and 13.5), a scalar loop 14.8.
+//! 17.0 and 12.5 (with blocks of 32 KiB 13.0 and 13.0, if a block is summed before it is copied 13.9 and 13.5), a scalar loop 14.8 to
+//! 15.9.
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use crate::cpu::caches::SHARE_BYTES;
