@@ -176,7 +176,8 @@ pub const PREFETCHES: [Question; 4] = [
 ];
 
 /// The questions about prefetching a few lines far ahead, which are asked when the others are answered: where it is used, it replaces
-/// their prefetches. Copies that are not read soon are non-temporal at all of these sizes, as others are beyond the caches.
+/// their prefetches. Copies that are not read soon are non-temporal at all of these sizes, as others are beyond the caches. Few cells,
+/// because a call takes milliseconds.
 pub const FAR_PREFETCHES: [Question; 2] = [
     Question {
         family: Family::Checksum,
@@ -184,9 +185,9 @@ pub const FAR_PREFETCHES: [Question; 2] = [
         alternative: "sum_prefetch_far_from_bytes",
         non_temporal: None,
         buffers: 1,
-        sizes: (MIB, 64 * MIB),
+        sizes: (4 * MIB, 32 * MIB),
         then: Then::Nothing,
-        settings: &[Setting::Hot, Setting::Cold, Setting::Company],
+        settings: &[Setting::Hot, Setting::Cold],
     },
     Question {
         family: Family::Copy,
@@ -194,9 +195,9 @@ pub const FAR_PREFETCHES: [Question; 2] = [
         alternative: "copy_prefetch_far_from_bytes",
         non_temporal: None,
         buffers: 2,
-        sizes: (MIB, 32 * MIB),
+        sizes: (8 * MIB, 32 * MIB),
         then: Then::Nothing,
-        settings: &[Setting::Hot, Setting::Cold, Setting::Company],
+        settings: &[Setting::Hot],
     },
 ];
 
