@@ -111,6 +111,10 @@ struct WriteArgs {
     /// The database with the results [default: benchmarks.sqlite in cargo's target folder].
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
+    /// A sentence on how these results were measured, stored and shown with them: what the runs cannot know, such
+    /// as other measurements on the machine at the same time. May be given several times.
+    #[arg(long, value_name = "SENTENCE")]
+    note: Vec<String>,
     /// The document [default: docs/benchmarks.md of the workspace]. The results are in a folder of the same
     /// name without the extension.
     #[arg(long, value_name = "FILE.md")]
@@ -312,9 +316,12 @@ fn write(args: &WriteArgs) -> anyhow::Result<ExitCode> {
     let db = database(args.db.as_deref());
     if args.db.is_some() || db.exists() {
         for group in Stored::load(&db)? {
-            let results = Results::of(&group, &judge::judge(&goals::all(group.tier), &group.stored));
+            let mut results = Results::of(&group, &judge::judge(&goals::all(group.tier), &group.stored));
+            results.notes.extend(args.note.iter().cloned());
             print(&format!("{}\n", results::write(results, &folder)?.display()))?;
         }
+    } else if !args.note.is_empty() {
+        anyhow::bail!("{}: no such file, so --note has no results to go with", db.display());
     } else {
         eprintln!(
             "{}: no such file, so there are no new results; the document is written from the stored ones",
