@@ -5,6 +5,7 @@ use super::{Block, load, store};
 use super::{LINE_BYTES, bytes_to_next_multiple};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use core::hint::select_unpredictable;
+use core::mem::MaybeUninit;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use core::ops::Range;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -159,17 +160,17 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: u8>(dst: *mut u8, src: *
     // that group's source. The first group, which ends where the head ends or after it, was loaded before the head
     // is stored; every other is loaded when everything stored lies below its place in dst, hence in src.
     unsafe {
-        let head: [B; 4] = load_group(src);
-        let tail: B = load(src.add(len - B::BYTES));
+        let head: [MaybeUninit<B>; 4] = load_group(src);
+        let tail: MaybeUninit<B> = load(src.add(len - B::BYTES));
         let end = end_of_groups::<B>(dst, len);
         let Middle { grouped, has_rest } = Middle::of::<B>(len);
         if has_rest {
             unlikely();
-            let rest: B = load(src.add(end - grouped - B::BYTES));
+            let rest: MaybeUninit<B> = load(src.add(end - grouped - B::BYTES));
             store(dst.add(end - grouped - B::BYTES), rest);
         }
         let mut at = end - grouped;
-        let first: [B; 4] = load_group(src.add(at));
+        let first: [MaybeUninit<B>; 4] = load_group(src.add(at));
         store_group(dst, head);
         store_group(dst.add(at), first);
         at += 4 * B::BYTES;
@@ -179,7 +180,7 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: u8>(dst: *mut u8, src: *
                 if READ == READ_ONCE {
                     prefetch_once::<B>(from);
                 }
-                let group: [B; 4] = load_group(from);
+                let group: [MaybeUninit<B>; 4] = load_group(from);
                 store_group(to, group);
                 (to, from) = two_pointers(to.add(4 * B::BYTES), from.add(4 * B::BYTES));
                 compiler_fence(Ordering::SeqCst);
@@ -223,8 +224,8 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
     // `Middle`; there is at least one group, because the data is at least two blocks longer than one. The order is
     // irrelevant, because nothing overlaps.
     unsafe {
-        let head: B = load(src);
-        let tail: [B; 4] = load_group(src.add(last_group));
+        let head: MaybeUninit<B> = load(src);
+        let tail: [MaybeUninit<B>; 4] = load_group(src.add(last_group));
         let first = bytes_to_next_multiple(dst, B::BYTES);
         let Middle { grouped, has_rest } = Middle::of::<B>(len);
         let past = first + grouped;
@@ -236,7 +237,7 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
             if STORED == STORED_AFTER_FETCHING {
                 fetch_group::<B>(to.wrapping_add(ahead));
             }
-            let group: [B; 4] = load_group(from);
+            let group: [MaybeUninit<B>; 4] = load_group(from);
             store_group(to, group);
             (to, from) = two_pointers(to.wrapping_add(step), from.wrapping_add(step));
             compiler_fence(Ordering::SeqCst);
@@ -246,7 +247,7 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
         }
         if has_rest {
             unlikely();
-            let rest: B = load(src.add(past));
+            let rest: MaybeUninit<B> = load(src.add(past));
             store(dst.add(past), rest);
         }
         store_group(dst.add(last_group), tail);
@@ -314,20 +315,20 @@ pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: 
     // everything stored before a group is loaded lies at or above dst + end, hence not below src + end;
     // tail and head were loaded before anything was stored.
     unsafe {
-        let head: [B; 4] = load_group(src);
-        let tail: B = load(src.add(len - B::BYTES));
+        let head: [MaybeUninit<B>; 4] = load_group(src);
+        let tail: MaybeUninit<B> = load(src.add(len - B::BYTES));
         let mut end = end_of_groups::<B>(dst, len);
         let Middle { grouped, has_rest } = Middle::of::<B>(len);
         let last = end - grouped;
         while end > last {
             end -= group_bytes;
-            let group: [B; 4] = load_group(src.add(end));
+            let group: [MaybeUninit<B>; 4] = load_group(src.add(end));
             store_group(dst.add(end), group);
             compiler_fence(Ordering::SeqCst);
         }
         if has_rest {
             unlikely();
-            let rest: B = load(src.add(end - B::BYTES));
+            let rest: MaybeUninit<B> = load(src.add(end - B::BYTES));
             store(dst.add(end - B::BYTES), rest);
         }
         store(dst.add(len - B::BYTES), tail);

@@ -70,6 +70,61 @@ pub(crate) fn back_from_page_end<const N: usize>(addresses: [*const u8; N], len:
     )
 }
 
+/// Copies those of 64 bytes whose bits are set in `mask`, by one masked load and one masked store. Assembly, because the functions
+/// of `core::arch` return a vector of initialised bytes, which those of a source need not be; in a register after which no
+/// `vzeroupper` is needed.
+///
+/// # Safety
+/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); the bytes whose bits are set are valid for reads at
+/// `src` and for writes at `dst`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(crate) unsafe fn copy_masked(dst: *mut u8, src: *const u8, mask: u64) {
+    // SAFETY: inactive lanes are not accessed; the others are valid by contract.
+    unsafe {
+        asm!(
+            "kmovq k1, {mask}",
+            "vmovdqu8 zmm16 {{k1}} {{z}}, [{src}]",
+            "vmovdqu8 [{dst}] {{k1}}, zmm16",
+            dst = in(reg) dst,
+            src = in(reg) src,
+            mask = in(reg) mask,
+            out("k1") _,
+            out("zmm16") _,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// [`copy_masked`] by two moves of 32 bytes. Both loads come before both stores.
+///
+/// # Safety
+/// As [`copy_masked`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(crate) unsafe fn copy_masked_by_halves(dst: *mut u8, src: *const u8, mask: u64) {
+    // SAFETY: inactive lanes are not accessed; the others are valid by contract.
+    unsafe {
+        asm!(
+            "kmovd k1, {low:e}",
+            "kmovd k2, {high:e}",
+            "vmovdqu8 ymm16 {{k1}} {{z}}, [{src}]",
+            "vmovdqu8 ymm17 {{k2}} {{z}}, [{src} + 32]",
+            "vmovdqu8 [{dst}] {{k1}}, ymm16",
+            "vmovdqu8 [{dst} + 32] {{k2}}, ymm17",
+            dst = in(reg) dst,
+            src = in(reg) src,
+            low = in(reg) mask,
+            high = in(reg) mask >> 32,
+            out("k1") _,
+            out("k2") _,
+            out("ymm16") _,
+            out("ymm17") _,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// The masked 64-byte accesses at both ends of `N` buffers of one length: the first 64 bytes and the last. Up
 /// to 64 bytes, both are the same.
 #[derive(Clone, Copy)]

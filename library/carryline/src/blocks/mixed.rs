@@ -13,6 +13,7 @@
 //! callers who read the bytes immediately use `copy_up_to_32` and its kin, which branch.
 
 use super::{Block, Block16, load, store};
+use core::mem::MaybeUninit;
 
 /// The offsets of the four moves of `BYTES` each: `len` is at least `BYTES` and at most four times that.
 #[inline(always)]
@@ -33,7 +34,7 @@ unsafe fn copy_four<B: Block, const BYTES: usize>(dst: *mut u8, src: *const u8, 
     // SAFETY: no offset exceeds len - BYTES: `inner` is at most `last`, since it is BYTES only if len is more
     // than twice that.
     unsafe {
-        let blocks: [B; 4] = places.map(|at| load(src.add(at)));
+        let blocks: [MaybeUninit<B>; 4] = places.map(|at| load(src.add(at)));
         store(dst.add(places[0]), blocks[0]);
         store(dst.add(places[1]), blocks[1]);
         store(dst.add(places[2]), blocks[2]);
@@ -69,10 +70,12 @@ pub(crate) unsafe fn copy_mixed_up_to_64(dst: *mut u8, src: *const u8, len: usiz
             16.. => copy_four::<Block16, 16>(dst, src, len),
             4.. => copy_four::<u32, 4>(dst, src, len),
             1.. => {
-                let (first, middle, last) = (src.read(), src.add(len / 2).read(), src.add(len - 1).read());
-                dst.write(first);
-                dst.add(len / 2).write(middle);
-                dst.add(len - 1).write(last);
+                let first: MaybeUninit<u8> = load(src);
+                let middle: MaybeUninit<u8> = load(src.add(len / 2));
+                let last: MaybeUninit<u8> = load(src.add(len - 1));
+                store(dst, first);
+                store(dst.add(len / 2), middle);
+                store(dst.add(len - 1), last);
             }
             0 => {}
         }

@@ -2,7 +2,8 @@
 //! small moves for mixed sizes, masked accesses, loops, non-temporal stores, string instructions and reading
 //! before writing.
 //!
-//! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. The functions have no
+//! A block `B` is any plain type of 1 to 64 bytes: an integer or a vector. Copies move it as `MaybeUninit<B>`, because the
+//! bytes of the source may be uninitialised or parts of pointers, of which an integer is neither. The functions have no
 //! `#[target_feature]` of their own: they are always inlined and take on the features of the kernel that uses
 //! them.
 //!
@@ -44,8 +45,8 @@ pub(crate) use loops::{
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use masked::{
-    MaskedEnds, back_from_page_end, computed_here, is_in_first_line, is_mask_slow, is_mask_slow_at_either,
-    is_near_page_end, straight_line_ends,
+    MaskedEnds, back_from_page_end, computed_here, copy_masked, copy_masked_by_halves, is_in_first_line,
+    is_mask_slow, is_mask_slow_at_either, is_near_page_end, straight_line_ends,
 };
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -129,6 +130,15 @@ impl Fill for u8 {
     }
 }
 
+// SAFETY: as for the block itself; bytes that are not initialised are a value too.
+unsafe impl<B: Block> Block for MaybeUninit<B> {
+    #[inline(always)]
+    unsafe fn splat(byte: u8) -> Self {
+        // SAFETY: the CPU has the block's vectors by contract.
+        MaybeUninit::new(unsafe { B::splat(byte) })
+    }
+}
+
 /// Defines blocks of integers: a multiplication by 01 01 01 ... replicates the byte.
 macro_rules! integers {
     ($($integer:ty),*) => {$(
@@ -141,7 +151,7 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(u16, u32, u64);
+integers!(u8, u16, u32, u64);
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 integers!(u128);
 
@@ -222,8 +232,8 @@ pub(crate) fn bytes_to_multiple(address: *const u8, alignment: usize) -> usize {
 /// `N * B::BYTES <= len <= 2 * N * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes.
 #[inline(always)]
 pub(crate) unsafe fn copy_head_tail<B: Block, const N: usize>(dst: *mut u8, src: *const u8, len: usize) {
-    let mut head = [B::zeroed(); N];
-    let mut tail = [B::zeroed(); N];
+    let mut head = [MaybeUninit::<B>::uninit(); N];
+    let mut tail = [MaybeUninit::<B>::uninit(); N];
     // SAFETY: block i of the head covers i * BYTES .. (i + 1) * BYTES, block i of the tail the same distance
     // before the end; both lie within len because N * BYTES does.
     unsafe {
@@ -288,7 +298,7 @@ pub(crate) unsafe fn copy_up_to_32(dst: *mut u8, src: *const u8, len: usize) {
             8.. => copy_head_tail::<u64, 1>(dst, src, len),
             4.. => copy_head_tail::<u32, 1>(dst, src, len),
             2.. => copy_head_tail::<u16, 1>(dst, src, len),
-            1 => dst.write(src.read()),
+            1 => store(dst, load::<MaybeUninit<u8>>(src)),
             0 => {}
         }
     }

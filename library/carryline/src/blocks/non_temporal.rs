@@ -12,10 +12,9 @@ use super::{
     Block, Fill, LINE_BYTES, READ_FAR, READ_ONCE, Zero, bytes_to_multiple, copy_up_to_64, fill_up_to_64,
     load, prefetch_far, prefetch_page_far,
 };
-use core::arch::x86_64::{
-    __m128i, __m256i, __m512i, _MM_HINT_NTA, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128,
-    _mm256_stream_si256, _mm512_stream_si512,
-};
+use core::arch::asm;
+use core::arch::x86_64::{__m128i, __m256i, __m512i, _MM_HINT_NTA, _MM_HINT_T0, _mm_prefetch, _mm_sfence};
+use core::mem::MaybeUninit;
 
 /// A block that can be stored non-temporally.
 ///
@@ -27,34 +26,37 @@ pub(crate) unsafe trait Stream: Block {
     /// # Safety
     /// `to` is valid for writes of `B::BYTES` and a multiple of them; the CPU has the vectors of this width;
     /// the caller fences.
-    unsafe fn stream(self, to: *mut u8);
+    unsafe fn stream(block: MaybeUninit<Self>, to: *mut u8);
 }
 
-// SAFETY: `stream` is one store of the block.
-unsafe impl Stream for __m128i {
-    #[inline(always)]
-    unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
-        unsafe { _mm_stream_si128(to.cast(), self) }
-    }
+/// Defines the store of each vector. The functions of `core::arch` take vectors of initialised bytes only.
+macro_rules! streams {
+    ($($vector:ident: $features:literal, $instruction:literal, $register:ident;)*) => {$(
+        // SAFETY: `stream` is one store of the block.
+        unsafe impl Stream for $vector {
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn stream(block: MaybeUninit<Self>, to: *mut u8) {
+                // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
+                unsafe {
+                    asm!(
+                        concat!($instruction, " [{to}], {block}"),
+                        to = in(reg) to,
+                        block = in($register) block,
+                        options(nostack, preserves_flags)
+                    );
+                }
+            }
+        }
+    )*};
 }
-
-// SAFETY: `stream` is one store of the block.
-unsafe impl Stream for __m256i {
-    #[inline(always)]
-    unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
-        unsafe { _mm256_stream_si256(to.cast(), self) }
-    }
-}
-
-// SAFETY: `stream` is one store of the block.
-unsafe impl Stream for __m512i {
-    #[inline(always)]
-    unsafe fn stream(self, to: *mut u8) {
-        // SAFETY: writable and aligned, and the CPU has the vectors, by contract; the caller fences.
-        unsafe { _mm512_stream_si512(to.cast(), self) }
-    }
+#[cfg(not(target_feature = "avx"))]
+streams! { __m128i: "sse2", "movntdq", xmm_reg; }
+#[cfg(target_feature = "avx")]
+streams! { __m128i: "avx", "vmovntdq", xmm_reg; }
+streams! {
+    __m256i: "avx", "vmovntdq", ymm_reg;
+    __m512i: "avx512f", "vmovntdq", zmm_reg;
 }
 
 /// Orders all stores so far before all later ones.
@@ -106,7 +108,7 @@ pub(crate) unsafe fn fill_non_temporal<B: Stream>(dst: *mut u8, len: usize, fill
 unsafe fn fill_line<B: Stream>(to: *mut u8, fill: impl Fill) {
     for block in 0..LINE_BYTES / B::BYTES {
         // SAFETY: a block of the line, aligned like the line.
-        unsafe { fill.block::<B>().stream(to.add(block * B::BYTES)) };
+        unsafe { B::stream(MaybeUninit::new(fill.block()), to.add(block * B::BYTES)) };
     }
 }
 
@@ -169,6 +171,6 @@ fn prefetch<const READ: u8>(at: *const u8) {
 unsafe fn copy_line<B: Stream>(dst: *mut u8, src: *const u8) {
     for block in 0..LINE_BYTES / B::BYTES {
         // SAFETY: a block of the line, aligned like the line.
-        unsafe { load::<B>(src.add(block * B::BYTES)).stream(dst.add(block * B::BYTES)) };
+        unsafe { B::stream(load(src.add(block * B::BYTES)), dst.add(block * B::BYTES)) };
     }
 }

@@ -9,8 +9,8 @@
 
 use super::avx512::{short_read_here, without_masks};
 use super::ladder::ladder;
-use crate::blocks::{copy_head_tail, is_mask_slow_at_either};
-use core::arch::x86_64::{__m512i, _bzhi_u64, _mm256_mask_storeu_epi8, _mm256_maskz_loadu_epi8};
+use crate::blocks::{copy_head_tail, copy_masked_by_halves, is_mask_slow_at_either};
+use core::arch::x86_64::{__m512i, _bzhi_u64};
 
 ladder!(
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
@@ -37,12 +37,7 @@ unsafe fn smallest(dst: *mut u8, src: *const u8, len: usize) {
         if is_mask_slow_at_either(dst, src) {
             without_masks(dst, src, len);
         } else {
-            let mask = _bzhi_u64(u64::MAX, len as u32);
-            let (low, high) = (mask as u32, (mask >> 32) as u32);
-            let first = _mm256_maskz_loadu_epi8(low, src.cast());
-            let second = _mm256_maskz_loadu_epi8(high, src.wrapping_add(32).cast());
-            _mm256_mask_storeu_epi8(dst.cast(), low, first);
-            _mm256_mask_storeu_epi8(dst.wrapping_add(32).cast(), high, second);
+            copy_masked_by_halves(dst, src, _bzhi_u64(u64::MAX, len as u32));
         }
     }
 }

@@ -9,10 +9,10 @@
 
 use super::avx2;
 use super::avx512::without_masks;
-use crate::blocks::{back_from_page_end, copy_head_tail, is_in_first_line};
+use crate::blocks::{back_from_page_end, copy_head_tail, copy_masked, is_in_first_line};
 use crate::dispatch::CopyCode;
 use crate::intent::{NON_TEMPORAL_LEAST_BYTES, Plan};
-use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8};
+use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64};
 
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, planned, unfenced, ..avx2::CODE };
@@ -113,8 +113,5 @@ unsafe fn one_masked(dst: *mut u8, src: *const u8, len: usize) {
     let mask = _bzhi_u64(u64::MAX, len as u32).wrapping_shl(back as u32);
     // SAFETY: the active lanes are exactly the `len` bytes: the first of the move, or the last if `back` is not
     // 0, hence 64 - len; none if `len` is 0.
-    unsafe {
-        let bytes = _mm512_maskz_loadu_epi8(mask, src.wrapping_sub(back).cast());
-        _mm512_mask_storeu_epi8(dst.wrapping_sub(back).cast(), mask, bytes);
-    }
+    unsafe { copy_masked(dst.wrapping_sub(back), src.wrapping_sub(back), mask) }
 }

@@ -183,7 +183,7 @@ pub(crate) fn lengths_differ(dst_bytes: usize, src_bytes: usize) -> ! {
     panic!("the destination has {dst_bytes} bytes, the source {src_bytes}: their lengths must be equal")
 }
 
-/// Copies `len` bytes from `src` to `dst`. Bytes may be uninitialised.
+/// Copies `len` bytes from `src` to `dst`. Bytes may be uninitialised or parts of pointers, and are so in the copy.
 ///
 /// # Safety
 /// `src` must be valid for reads and `dst` for writes of `len` bytes, and they must not overlap; with `len` 0

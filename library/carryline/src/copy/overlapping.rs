@@ -78,7 +78,8 @@ fn outside(bytes: usize, start: usize, end: usize, dst: usize) -> ! {
     panic!("bytes {start}..{end} cannot be copied to byte {dst} on in a buffer of {bytes} bytes")
 }
 
-/// Copies `len` bytes from `src` to `dst`, which may overlap. Bytes may be uninitialised.
+/// Copies `len` bytes from `src` to `dst`, which may overlap. Bytes may be uninitialised or parts of pointers, and are so in the
+/// copy.
 ///
 /// # Safety
 /// `src` must be valid for reads and `dst` for writes of `len` bytes; with `len` 0 they may be any pointers.
