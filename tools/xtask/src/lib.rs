@@ -2,14 +2,15 @@
 //! interposer; [`package`] builds packages of them; [`vendor_c`] writes the C library as sources for programs
 //! built without Rust; [`python`] builds the Python package; [`adopt`] puts our sum into other crates;
 //! [`site`] builds a site from the documents; [`picture`] draws the output of a terminal; [`benchmarks`]
-//! evaluates the goals of the library; [`profiles`] computes the safe decisions for unmeasured CPUs; and
-//! [`deep`] runs the checks that take too long for `cargo test`.
+//! evaluates the goals of the library; [`profiles`] computes the safe decisions for unmeasured CPUs; [`miri`]
+//! interprets the library's examples and some tests; and [`deep`] runs the checks that take too long for `cargo test`.
 
 mod adopt;
 mod benchmarks;
 mod build;
 mod deep;
 mod install;
+mod miri;
 #[cfg(target_os = "linux")]
 mod package;
 mod picture;
@@ -21,6 +22,7 @@ pub use adopt::{Adopted, Comparison, adopt, adoptable};
 pub use benchmarks::{benchmarks, profiles};
 pub use deep::{Deep, deep};
 pub use install::{Install, Installed, how_to_use, install, install_library, preload};
+pub use miri::miri;
 #[cfg(target_os = "linux")]
 pub use package::package;
 pub use picture::picture;
@@ -54,6 +56,7 @@ Usage: cargo xtask install --prefix DIR [--destdir DIR]
        cargo xtask picture FILE.svg < CAPTURE
        cargo xtask benchmarks run|show|write|goals ...
        cargo xtask profiles
+       cargo xtask miri
        cargo xtask deep [--seconds N]
 
 install builds everything for release and installs it (Linux):
@@ -92,6 +95,9 @@ the machine's results and docs/benchmarks.md; see `cargo xtask benchmarks --help
 profiles writes the library's profiles for unmeasured CPUs: the settings that lose least on those in
 docs/profiles.
 
+miri interprets the library's documented examples and some of its tests as on a big-endian processor, and
+reports undefined behaviour (about four minutes). It installs nightly Rust with Miri, by rustup, if needed.
+
 deep runs the checks that take too long for `cargo test`: fuzzing, and the tests marked as deep.
 
   --seconds N     the approximate duration, without building [default: 900]
@@ -120,6 +126,8 @@ pub enum Job {
     Benchmarks(Vec<String>),
     /// Compute the profiles for unmeasured CPUs.
     Profiles,
+    /// Run the library's examples and tests in Miri.
+    Miri,
     /// Run the deep checks for about this long.
     Deep(Duration),
 }
@@ -162,9 +170,8 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
         Some("site") => one_path("site", "a folder", arguments, Job::Site),
         Some("picture") => one_path("picture", "a file", arguments, Job::Picture),
         Some("benchmarks") => Ok(Job::Benchmarks(arguments.collect())),
-        Some("profiles") => arguments.next().map_or(Ok(Job::Profiles), |word| {
-            Err(UsageError(format!("`{word}` is not an argument of profiles")))
-        }),
+        Some("profiles") => alone("profiles", arguments, Job::Profiles),
+        Some("miri") => alone("miri", arguments, Job::Miri),
         Some("deep") => parse_deep(arguments),
         Some("python") => parse_python(arguments),
         Some("adopt") => parse_adopt(arguments),
@@ -172,6 +179,15 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Job, UsageEr
         Some("help" | "--help" | "-h") => Ok(Job::Help),
         Some(other) => Err(UsageError(format!("`{other}` is not a command of xtask"))),
         None => Err(UsageError("no job given".to_owned())),
+    }
+}
+
+/// A job without arguments.
+fn alone(name: &str, mut arguments: impl Iterator<Item = String>, job: Job) -> Result<Job, UsageError> {
+    match arguments.next().as_deref() {
+        None => Ok(job),
+        Some("--help" | "-h") => Ok(Job::Help),
+        Some(word) => Err(UsageError(format!("`{word}` is not an argument of {name}"))),
     }
 }
 

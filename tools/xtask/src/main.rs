@@ -1,7 +1,7 @@
 //! `cargo xtask`: see the library.
 //!
-//! Exit status: 0 done, 1 failed, 2 invalid arguments; `benchmarks` and `profiles` exit with the status of
-//! the program they run.
+//! Exit status: 0 done, 1 failed, 2 invalid arguments; `benchmarks`, `profiles` and `miri` exit with the status
+//! of the program they run.
 
 use std::fmt::Display;
 use std::io;
@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Ok(Job::Deep(time)) => done(xtask::deep(time), |done| say(&done)),
         Ok(Job::Benchmarks(arguments)) => ended(xtask::benchmarks(&arguments)),
         Ok(Job::Profiles) => ended(xtask::profiles()),
+        Ok(Job::Miri) => ended(xtask::miri()),
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)

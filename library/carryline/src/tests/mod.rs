@@ -9,6 +9,7 @@ mod copy_and_sum;
 mod dispatch;
 mod guarded;
 mod intents;
+mod interpreted;
 mod overlapping;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod paths;

@@ -36,7 +36,7 @@
 //! tuning::apply(text)?;
 //! let active = tuning::active();
 //! assert_eq!((active.name(), active.origin()), ("our storage servers", Origin::Program));
-//! assert!(active.decisions().any(|decision| decision == ("rep_movsb_from_bytes", 65_536)));
+//! assert!(active.decisions().any(|decision| decision == ("copy_non_temporal_from_bytes", 16_384)));
 //! # Ok::<(), tuning::TuningError>(())
 //! ```
 //!
