@@ -87,7 +87,11 @@ impl Middle {
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[allow(clippy::pointers_in_nomem_asm_block, reason = "no instruction uses them")]
 #[inline(always)]
-fn aligned_loop(mut to: *mut u8, mut from: *const u8, mut end: *mut u8) -> (*mut u8, *const u8, *mut u8) {
+pub(super) fn aligned_loop(
+    mut to: *mut u8,
+    mut from: *const u8,
+    mut end: *mut u8,
+) -> (*mut u8, *const u8, *mut u8) {
     // SAFETY: only no-operation instructions; the pointers pass unchanged.
     unsafe {
         core::arch::asm!(
@@ -104,7 +108,7 @@ fn aligned_loop(mut to: *mut u8, mut from: *const u8, mut end: *mut u8) -> (*mut
 /// Returns the pointers of a loop.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline(always)]
-fn aligned_loop(to: *mut u8, from: *const u8, end: *mut u8) -> (*mut u8, *const u8, *mut u8) {
+pub(super) fn aligned_loop(to: *mut u8, from: *const u8, end: *mut u8) -> (*mut u8, *const u8, *mut u8) {
     (to, from, end)
 }
 
@@ -115,7 +119,7 @@ fn aligned_loop(to: *mut u8, from: *const u8, end: *mut u8) -> (*mut u8, *const 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[allow(clippy::pointers_in_nomem_asm_block, reason = "no instruction uses them")]
 #[inline(always)]
-fn two_pointers(mut to: *mut u8, mut from: *const u8) -> (*mut u8, *const u8) {
+pub(super) fn two_pointers(mut to: *mut u8, mut from: *const u8) -> (*mut u8, *const u8) {
     // SAFETY: no instruction; both pointers pass unchanged.
     unsafe {
         core::arch::asm!(
@@ -131,7 +135,7 @@ fn two_pointers(mut to: *mut u8, mut from: *const u8) -> (*mut u8, *const u8) {
 /// The next pointers of a loop.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline(always)]
-fn two_pointers(to: *mut u8, from: *const u8) -> (*mut u8, *const u8) {
+pub(super) fn two_pointers(to: *mut u8, from: *const u8) -> (*mut u8, *const u8) {
     (to, from)
 }
 

@@ -16,6 +16,8 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::{Ordering, compiler_fence};
 
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod apart;
 mod dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod far;
@@ -29,6 +31,8 @@ mod non_temporal;
 #[cfg(target_arch = "x86_64")]
 mod rep;
 
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use apart::copy_apart;
 pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use far::{prefetch_far, prefetch_page_far};

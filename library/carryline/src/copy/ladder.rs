@@ -92,11 +92,11 @@ macro_rules! ladder {
         #[inline]
         $(#[$level])*
         unsafe fn loops(dst: *mut u8, src: *const u8, len: usize) {
-            use $crate::blocks::{READ_KEPT, copy_forward};
+            use $crate::blocks::copy_apart;
             // SAFETY: len exceeds what each loop requires; no overlap and the level by contract.
             unsafe {
                 match len {
-                    ..BY_DISTANCE_FROM_BYTES => copy_forward::<$block, READ_KEPT>(dst, src, len),
+                    ..BY_DISTANCE_FROM_BYTES => copy_apart::<$block>(dst, src, len),
                     _ => by_distance(dst, src, len),
                 }
             }

@@ -11,7 +11,7 @@ macro_rules! loops_returning {
         /// [`bytes_raw`](super::bytes_raw).
         $(#[$level])*
         pub(super) unsafe extern "C" fn loops(dst: *mut u8, src: *const u8, len: usize) {
-            use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_forward, unlikely};
+            use $crate::blocks::{begin_on_a_line, copy_apart, unlikely};
             // SAFETY: the same contract; len is what each requires.
             unsafe {
                 if len >= BY_DISTANCE_FROM_BYTES {
@@ -22,7 +22,7 @@ macro_rules! loops_returning {
                         _ => large_by_size(dst, src, len),
                     }
                 } else {
-                    copy_forward::<$block, READ_KEPT>(dst, src, len);
+                    copy_apart::<$block>(dst, src, len);
                 }
             }
         }
@@ -35,9 +35,9 @@ macro_rules! loops_returning {
         /// [`within_raw`](super::within_raw).
         $(#[$level])*
         pub(super) unsafe extern "C" fn overlapping_loops(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-            use $crate::blocks::{READ_KEPT, begin_on_a_line, copy_backward, copy_forward, unlikely};
+            use $crate::blocks::{begin_on_a_line, copy_apart, copy_backward, unlikely};
             // SAFETY: len exceeds what each path requires. Copies go upwards if dst is not within the len bytes
-            // after src, downwards if it is.
+            // after src, downwards if it is. The last path gets buffers that are len bytes apart in both directions.
             unsafe {
                 if dst.addr().wrapping_sub(src.addr()) < len {
                     unlikely();
@@ -45,11 +45,11 @@ macro_rules! loops_returning {
                     copy_backward::<$block>(dst, src, len);
                     return dst;
                 }
-                if len >= BY_DISTANCE_FROM_BYTES {
+                if len >= BY_DISTANCE_FROM_BYTES || src.addr().wrapping_sub(dst.addr()) < len {
                     unlikely();
                     return overlapping_long(dst, src, len);
                 }
-                copy_forward::<$block, READ_KEPT>(dst, src, len);
+                copy_apart::<$block>(dst, src, len);
             }
             dst
         }
@@ -57,8 +57,8 @@ macro_rules! loops_returning {
         /// Returns `dst`. Not inlined: its registers would be saved at every call.
         ///
         /// # Safety
-        /// The CPU has the level; `len >= BY_DISTANCE_FROM_BYTES`; `dst` is not within the len bytes after `src`;
-        /// otherwise as [`within_raw`](super::within_raw).
+        /// The CPU has the level; `len > SMALL_MOST_BYTES` of the kernel, and `len >= BY_DISTANCE_FROM_BYTES` unless `src` is
+        /// within the len bytes after `dst`; `dst` is not within those after `src`; otherwise as [`within_raw`](super::within_raw).
         #[inline(never)]
         $(#[$level])*
         unsafe extern "C" fn overlapping_long(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {

@@ -3,6 +3,7 @@
 use super::ladder::ladder;
 use super::portable::{self, SMALLEST_MOST_BYTES, read_here as short_read_here, smallest};
 use crate::blocks::{Block16, load_group, store_group};
+use core::mem::MaybeUninit;
 
 ladder!(Block16);
 
@@ -20,9 +21,9 @@ unsafe fn small(dst: *mut u8, src: *const u8, len: usize) {
         if len <= portable::SMALL_MOST_BYTES {
             return portable::small(dst, src, len);
         }
-        let first: [Block16; 4] = load_group(src);
-        let second: [Block16; 4] = load_group(src.add(64));
-        let last: [Block16; 4] = load_group(src.add(len - 64));
+        let first: [MaybeUninit<Block16>; 4] = load_group(src);
+        let second: [MaybeUninit<Block16>; 4] = load_group(src.add(64));
+        let last: [MaybeUninit<Block16>; 4] = load_group(src.add(len - 64));
         store_group(dst, first);
         store_group(dst.add(64), second);
         store_group(dst.add(len - 64), last);

@@ -66,6 +66,13 @@ macro_rules! check_level {
         /// # Safety
         /// At least as many bytes as the block requires are accessible; the CPU has the level.
         $(#[$level])*
+        unsafe extern "C" fn apart(dst: *mut u8, src: *const u8, len: usize) {
+            // SAFETY: accessible bytes of at least the block's least length, by contract.
+            unsafe { blocks::copy_apart::<$block>(dst, src, len) }
+        }
+        /// # Safety
+        /// At least as many bytes as the block requires are accessible; the CPU has the level.
+        $(#[$level])*
         unsafe extern "C" fn backward(dst: *mut u8, src: *const u8, len: usize) {
             // SAFETY: accessible bytes of at least the block's least length, by contract.
             unsafe { blocks::copy_backward::<$block>(dst, src, len) }
@@ -114,6 +121,7 @@ macro_rules! check_level {
         let copies = [
             ("copy_forward", forward as crate::dispatch::CopyFn, above_five),
             ("copy_forward once", forward_once, above_five),
+            ("copy_apart", apart, 6 * size_of::<$block>()),
             ("copy_backward", backward, above_five),
             ("copy_by_distance", by_distance, 6 * size_of::<$block>()),
             ("copy_non_temporal", non_temporal, 64),
