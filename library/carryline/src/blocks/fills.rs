@@ -5,7 +5,7 @@ use super::loops::end_of_groups;
 use super::loops::{FETCHED_AHEAD_BYTES, fetch_group};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::unlikely;
-use super::{Block, Fill, Zero, store};
+use super::{Block, Fill, Zero, bytes_to_next_multiple, store};
 use core::hint::select_unpredictable;
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -37,12 +37,20 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// the head ends, and at least `2 - B::BYTES`: only the first can begin before the buffer, and moved to its start, it
 /// covers what it would have covered there.
 ///
+/// Blocks of 32 bytes: [`fill_between_ends`].
+///
 /// # Safety
 /// `len > 8 * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
 #[inline(always)]
 pub(crate) unsafe fn fill_aligned_loop<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
     // SAFETY: the same contract.
-    unsafe { fill_loop::<B, false>(dst, len, fill) }
+    unsafe {
+        if B::BYTES == 32 {
+            fill_between_ends::<B>(dst, len, fill);
+        } else {
+            fill_loop::<B, false>(dst, len, fill);
+        }
+    }
 }
 
 /// [`fill_aligned_loop`], whose loop fetches lines before it stores them.
@@ -84,6 +92,45 @@ unsafe fn fill_loop<B: Block, const FETCHED: bool>(dst: *mut u8, len: usize, fil
                 }
             }
         }
+        store(dst.add(len - B::BYTES), block);
+    }
+    // Its last stores are those of shorter fills too.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    super::end_of_branch::<{ usize::MAX }>();
+}
+
+/// Fills with an unaligned block at each end and, between them, aligned groups of four, of which the last overlaps the one before:
+/// what [`copy_apart`](super::copy_apart) stores, see its drawing and its proof.
+///
+/// Ticks on Zen 4 with 32-byte blocks, by [`fill_loop`] and by this, at random offsets: 260 to 400 bytes the same, 700 19.9 and 19.4,
+/// 900 26.2 and 22.2, 1300 34.2 and 30.6, 4 KiB the same; at offset 0 900 23.9 and 21.8, 1500 35.1 and 35.8; sizes from 257 to 1024
+/// 28.6 and 27.8, from 513 to 2048 34.1 and 32.7; the fleet's memset-D 24.0 and 23.7. In groups of two, single sizes take up to 2
+/// less, but sizes from 257 to 1024 30.8 and memset-M 18.3 instead of 17.1.
+///
+/// # Safety
+/// As [`fill_aligned_loop`].
+#[inline(always)]
+unsafe fn fill_between_ends<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
+    let group = 4 * B::BYTES;
+    // SAFETY: all is inside the buffer, by the proof; there is at least one group before the last, because len is more than
+    // eight blocks.
+    unsafe {
+        let block: B = fill.block();
+        store(dst, block);
+        let first = bytes_to_next_multiple(dst, B::BYTES);
+        fill_group(dst.add(first), block);
+        let (second, end) = (first + group, first + (len - B::BYTES - 2) / group * group);
+        if second < end {
+            let (mut to, end) = aligned_loop(dst.add(second), dst.add(end));
+            loop {
+                fill_group(to, block);
+                to = to.add(group);
+                if to >= end {
+                    break;
+                }
+            }
+        }
+        fill_group(dst.add(end_of_groups::<B>(dst, len) - group), block);
         store(dst.add(len - B::BYTES), block);
     }
     // Its last stores are those of shorter fills too.

@@ -211,7 +211,6 @@ pub(crate) unsafe fn assume_init(slice: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 }
 
 /// Bytes from `address` (exclusive) up to the next multiple of `alignment`: 1 to `alignment`.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) fn bytes_to_next_multiple(address: *const u8, alignment: usize) -> usize {
     alignment - (address.addr() & (alignment - 1))
