@@ -95,8 +95,9 @@ the machine's results and docs/benchmarks.md; see `cargo xtask benchmarks --help
 profiles writes the library's profiles for unmeasured CPUs: the settings that lose least on those in
 docs/profiles.
 
-miri interprets the library's documented examples and some of its tests as on a big-endian processor, and
-reports undefined behaviour (about four minutes). It installs nightly Rust with Miri, by rustup, if needed.
+miri interprets the library's documented examples and some of its tests as on a big-endian
+processor, and reports undefined behaviour (about four minutes). It installs nightly Rust with Miri,
+by rustup, if needed.
 
 deep runs the checks that take too long for `cargo test`: fuzzing, and the tests marked as deep.
 
@@ -159,6 +160,8 @@ impl std::error::Error for UsageError {}
 /// assert_eq!(job, Ok(Job::VendorC(VendorC { folder: "third_party".into(), prefix: "my_".to_owned() })));
 /// let job = parse(["benchmarks", "goals"].map(String::from));
 /// assert_eq!(job, Ok(Job::Benchmarks(vec![String::from("goals")])));
+/// assert_eq!(parse(["miri"].map(String::from)), Ok(Job::Miri));
+/// assert!(parse(["miri", "now"].map(String::from)).is_err());
 /// let job = parse(["deep", "--seconds", "60"].map(String::from));
 /// assert_eq!(job, Ok(Job::Deep(std::time::Duration::from_secs(60))));
 /// ```

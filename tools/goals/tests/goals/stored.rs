@@ -4,6 +4,7 @@ use crate::support::{environment, gathered, limit};
 use carryline_conditions::Offsets;
 use carryline_goals::goal::{Against, Cells, Goal, Part};
 use carryline_goals::judge::{Finding, GoalVerdict, judge};
+use carryline_goals::results::read_all;
 use carryline_goals::stored::Stored;
 use carryline_goals::tier::Tier;
 use carryline_results::cells::{noise_floor, summarise};
@@ -13,6 +14,7 @@ use carryline_results::{RunResult, SCHEMA_VERSION};
 use carryline_store::{RunHeader, Store};
 use carryline_variants::Family;
 use std::path::Path;
+use std::process::Command;
 
 /// Keeps a run of these situations, as the command does; without an end if `killed`.
 fn keep(store: &mut Store, command: &str, all: &[Gathered], killed: bool) {
@@ -106,6 +108,27 @@ fn machines_and_tiers_are_kept_apart() {
     assert_eq!(found, [(Tier::Avx512, Ok(4.0)), (Tier::Avx2, Ok(3.0)), (Tier::Avx512, Ok(2.0))]);
     assert_eq!(groups[1].machine, groups[2].machine);
     assert!(groups[0].machine.ends_with("model99"), "{}", groups[0].machine);
+}
+
+#[test]
+fn notes_are_stored_and_shown_with_the_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (db, out) = (folder.path().join("db.sqlite"), folder.path().join("benchmarks.md"));
+    let mut store = Store::open(&db).expect("a store");
+    keep(&mut store, "measure", &[zeros(10.0, 20.0)], false);
+    let note = "Measured while a build ran.";
+    let written = Command::new(env!("CARGO_BIN_EXE_benchmarks"))
+        .args(["write", "--note", note, "--db"])
+        .arg(&db)
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .expect("cargo has built it");
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let results = read_all(&out.with_extension("")).expect("results");
+    assert_eq!(results[0].notes.last().map(String::as_str), Some(note));
+    let text = std::fs::read_to_string(&out).expect("a document");
+    assert!(text.lines().any(|line| line == note), "{text}");
 }
 
 #[test]
