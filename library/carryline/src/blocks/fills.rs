@@ -37,7 +37,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// the head ends, and at least `2 - B::BYTES`: only the first can begin before the buffer, and moved to its start, it
 /// covers what it would have covered there.
 ///
-/// Blocks of 32 bytes: [`fill_between_ends`].
+/// Blocks of 32 bytes are stored by [`fill_between_ends`] instead.
 ///
 /// # Safety
 /// `len > 8 * B::BYTES`; `dst` is valid for writes of `len` bytes; the CPU has the block's vectors.
@@ -102,10 +102,10 @@ unsafe fn fill_loop<B: Block, const FETCHED: bool>(dst: *mut u8, len: usize, fil
 /// Fills with an unaligned block at each end and, between them, aligned groups of four, of which the last overlaps the one before:
 /// what [`copy_apart`](super::copy_apart) stores, see its drawing and its proof.
 ///
-/// Ticks on Zen 4 with 32-byte blocks, by [`fill_loop`] and by this, at random offsets: 260 to 400 bytes the same, 700 19.9 and 19.4,
-/// 900 26.2 and 22.2, 1300 34.2 and 30.6, 4 KiB the same; at offset 0 900 23.9 and 21.8, 1500 35.1 and 35.8; sizes from 257 to 1024
-/// 28.6 and 27.8, from 513 to 2048 34.1 and 32.7; the fleet's memset-D 24.0 and 23.7. In groups of two, single sizes take up to 2
-/// less, but sizes from 257 to 1024 30.8 and memset-M 18.3 instead of 17.1.
+/// Ticks on Zen 4 with 32-byte blocks, by [`fill_loop`] and by this, both in one process, at random offsets: 260 to 400 bytes the
+/// same, 700 19.9 and 19.4, 900 26.1 and 22.2, 1300 34.2 and 30.6, 4 KiB the same, sizes from 257 to 1024 28.5 and 27.8, from 513 to 2048
+/// 34.1 and 32.6, the fleet's memset-D 23.8 and 23.5; at offset 0 900 23.9 and 21.8, 1500 35.1 and 35.8. In groups of two, single
+/// sizes take up to 2 less, but sizes from 257 to 1024 30.8 and memset-M 18.3 instead of 17.1.
 ///
 /// # Safety
 /// As [`fill_aligned_loop`].

@@ -83,13 +83,11 @@ pub(crate) unsafe fn copy_masked(dst: *mut u8, src: *const u8, mask: u64) {
     // SAFETY: inactive lanes are not accessed; the others are valid by contract.
     unsafe {
         asm!(
-            "kmovq k1, {mask}",
-            "vmovdqu8 zmm16 {{k1}} {{z}}, [{src}]",
-            "vmovdqu8 [{dst}] {{k1}}, zmm16",
+            "vmovdqu8 zmm16 {{{mask}}} {{z}}, [{src}]",
+            "vmovdqu8 [{dst}] {{{mask}}}, zmm16",
             dst = in(reg) dst,
             src = in(reg) src,
-            mask = in(reg) mask,
-            out("k1") _,
+            mask = in(kreg) mask,
             out("zmm16") _,
             options(nostack, preserves_flags),
         );
@@ -106,18 +104,14 @@ pub(crate) unsafe fn copy_masked_by_halves(dst: *mut u8, src: *const u8, mask: u
     // SAFETY: inactive lanes are not accessed; the others are valid by contract.
     unsafe {
         asm!(
-            "kmovd k1, {low:e}",
-            "kmovd k2, {high:e}",
-            "vmovdqu8 ymm16 {{k1}} {{z}}, [{src}]",
-            "vmovdqu8 ymm17 {{k2}} {{z}}, [{src} + 32]",
-            "vmovdqu8 [{dst}] {{k1}}, ymm16",
-            "vmovdqu8 [{dst} + 32] {{k2}}, ymm17",
+            "vmovdqu8 ymm16 {{{low}}} {{z}}, [{src}]",
+            "vmovdqu8 ymm17 {{{high}}} {{z}}, [{src} + 32]",
+            "vmovdqu8 [{dst}] {{{low}}}, ymm16",
+            "vmovdqu8 [{dst} + 32] {{{high}}}, ymm17",
             dst = in(reg) dst,
             src = in(reg) src,
-            low = in(reg) mask,
-            high = in(reg) mask >> 32,
-            out("k1") _,
-            out("k2") _,
+            low = in(kreg) mask as u32,
+            high = in(kreg) (mask >> 32) as u32,
             out("ymm16") _,
             out("ymm17") _,
             options(nostack, preserves_flags),

@@ -10,7 +10,7 @@ fn lengths() -> impl Iterator<Item = usize> {
     (0..=70).chain([95, 96, 97, 127, 128, 129, 191, 200, 256, 300])
 }
 
-/// Calls that copy `len` bytes between any buffers, and those that need buffers without overlap.
+/// Calls that copy `len` bytes. The first two allow an overlap.
 const COPIES: [unsafe fn(*mut u8, *const u8, usize); 6] = [
     copy::within_raw,
     |dst, src, len| {
