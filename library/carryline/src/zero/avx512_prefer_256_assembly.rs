@@ -15,7 +15,6 @@
 //! library's routine is faster then.
 
 use super::avx2_assembly::{above_512, aligned_seven_and_last, entries, up_to_512};
-use super::avx512_assembly::unmasked_returning;
 use crate::blocks::returned;
 use crate::dispatch::ZeroCode;
 use core::arch::naked_asm;
@@ -40,38 +39,50 @@ macro_rules! entry {
                 ".p2align 6",
                 "cmp rsi, 128",
                 "ja 5f",
-                // Up to 128: two masked stores. Up to 64 bytes, both are the same store; above, the mask is full. Near the end of a
-                // page, stores of less than 64 bytes end with the buffer: r9 is how many bytes before it they begin.
-                "mov rcx, -1",
-                "cmp rdi, 64",
-                "jb {unmasked}",
-                "mov edx, edi",
-                "xor r8d, r8d",
-                "or edx, -1 - (4096 - 64)",
+                // Up to 128: two masked stores. Up to 64 bytes, both are the same store; above, the mask is full.
+                "xor edx, edx",
+                "lea rcx, [rdx - 1]",
                 "bzhi rcx, rcx, rsi",
-                "sub rsi, 64",
-                "mov r9d, r8d",
-                "cmovb r9d, esi",
-                "cmovb esi, r8d",
-                "inc edx",
-                "cmovnz r9d, r8d",
-                "neg r9d",
-                "shlx rcx, rcx, r9",
+                "jz 3f",
+                // In the last line of a page, the carry reaches the page's number.
+                "lea eax, [rdi + 64]",
+                "xor eax, edi",
+                "shr eax, 12",
+                "jnz 2f",
+                "sub esi, 64",
+                "cmovb esi, edx",
                 returned!($($returned)?),
-                "sub rdi, r9",
                 "kmovq k1, rcx",
                 "vpxor xmm0, xmm0, xmm0",
                 "vmovdqu8 [rdi] {{k1}}, zmm0",
                 "vmovdqu8 [rdi + rsi] {{k1}}, zmm0",
                 "ret",
                 ".p2align 6",
+                // There, stores of less than 64 bytes end with the buffer: r8d is how many bytes before it they begin.
+                "2:",
+                "sub esi, 64",
+                "mov r8d, edx",
+                "cmovb r8d, esi",
+                "cmovb esi, edx",
+                "neg r8d",
+                "mov rax, rdi",
+                "shlx rcx, rcx, r8",
+                "sub rdi, r8",
+                "kmovq k1, rcx",
+                "vpxor xmm0, xmm0, xmm0",
+                "vmovdqu8 [rdi] {{k1}}, zmm0",
+                "vmovdqu8 [rdi + rsi] {{k1}}, zmm0",
+                "ret",
+                // Nothing: dst may be any address.
+                "3:",
+                "mov rax, rdi",
+                "ret",
+                ".p2align 6",
                 "5:",
-                "cmp rsi, 512",
-                "ja {above_512}",
-                "cmp esi, 256",
+                "cmp rsi, 256",
                 "ja 6f",
                 "vpxor xmm0, xmm0, xmm0",
-                "mov rax, rdi",
+                returned!($($returned)?),
                 "vmovdqu [rdi], ymm0",
                 "vmovdqu [rdi + 32], ymm0",
                 "vmovdqu [rdi + 64], ymm0",
@@ -83,10 +94,11 @@ macro_rules! entry {
                 "ret",
                 ".p2align 6",
                 "6:",
+                "cmp rsi, 512",
+                "ja {above_512}",
                 up_to_512!(),
                 ".cfi_endproc",
                 this = sym $entry,
-                unmasked = sym unmasked_returning,
                 above_512 = sym above_512,
             )
         }
