@@ -5,7 +5,7 @@ use super::adc;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::{
     avx2_assembly, avx2_copy, avx512, avx512_branched, avx512_copy, avx512_merged, avx512_merged_copy,
-    copy_and_sum_prefer_256,
+    avx512_prefer_256, copy_and_sum_prefer_256,
 };
 use super::{by_blocks, portable};
 use crate::cpu::Features;
@@ -24,6 +24,8 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     Kernel { name: "avx512_branched", needs: AVX512_DOT, function: avx512_branched::partial },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512_merged", needs: AVX512_DOT, function: avx512_merged::partial },
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    Kernel { name: "avx512_prefer_256", needs: AVX512_DOT, function: avx512_prefer_256::partial },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: AVX2_SUM, function: avx2_assembly::partial },
     #[cfg(target_arch = "x86_64")]

@@ -56,7 +56,8 @@ mod avx2_assembly;
 ))]
 use {
     avx2 as avx2_assembly, avx2_copy::copy_and_sum as copy_and_sum_prefer_256,
-    avx512_branched as avx512_merged, avx512_copy as avx512_merged_copy,
+    avx512_branched as avx512_merged, avx512_branched as avx512_prefer_256,
+    avx512_copy as avx512_merged_copy,
 };
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_copy;
@@ -72,6 +73,8 @@ pub(crate) mod avx512_copy;
 mod avx512_merged;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod avx512_merged_copy;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+mod avx512_prefer_256;
 #[cfg(all(
     target_arch = "x86_64",
     target_feature = "sse2",

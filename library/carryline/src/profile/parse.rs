@@ -71,7 +71,9 @@ pub(crate) const fn kernel_names(function: Function) -> &'static [&'static str] 
         Function::Zero | Function::Copy => {
             &["avx512", "avx512_branched", "avx512_prefer_256", "avx2", "sse2", "portable"]
         }
-        Function::Checksum => &["avx512", "avx512_branched", "avx512_merged", "avx2", "adc", "portable"],
+        Function::Checksum => {
+            &["avx512", "avx512_branched", "avx512_merged", "avx512_prefer_256", "avx2", "adc", "portable"]
+        }
         Function::CopyAndSum => &["avx512", "avx512_merged", "avx512_prefer_256", "avx2", "adc", "portable"],
     }
 }
