@@ -109,10 +109,10 @@ pub(crate) unsafe extern "C" fn adc(dst: *mut u8, src: *const u8, len: usize, se
     if len >= BEYOND_CACHES_LEAST_BYTES {
         let copy = crate::copy::sse2::CODE.unfenced;
         // SAFETY: the same contract; the length was tested; the library is compiled for CPUs with SSE2.
-        if let Some(total) = unsafe { beyond_caches(copy, super::adc::partial, dst, src, len, seed) } {
+        if let Some(total) = unsafe { beyond_caches(copy, super::adc_assembly::partial, dst, src, len, seed) } {
             return total;
         }
     }
     // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract.
-    unsafe { copy_and_sum(crate::copy::portable::copy, super::adc::partial, dst, src, len, seed) }
+    unsafe { copy_and_sum(crate::copy::portable::copy, super::adc_assembly::partial, dst, src, len, seed) }
 }

@@ -1,7 +1,7 @@
 //! The lists of checksum kernels.
 
 #[cfg(target_arch = "x86_64")]
-use super::adc;
+use super::adc_assembly;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use super::{
     avx2_assembly, avx2_copy, avx512, avx512_branched, avx512_copy, avx512_merged, avx512_merged_copy,
@@ -29,7 +29,7 @@ pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: AVX2_SUM, function: avx2_assembly::partial },
     #[cfg(target_arch = "x86_64")]
-    Kernel { name: "adc", needs: Features::NONE, function: adc::partial },
+    Kernel { name: "adc", needs: Features::NONE, function: adc_assembly::partial },
     Kernel { name: "portable", needs: Features::NONE, function: portable::partial },
 ];
 

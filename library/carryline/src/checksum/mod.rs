@@ -43,12 +43,16 @@ use crate::dispatch::TABLE;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod adc;
+// Assembly is for ELF, with arguments in the registers of System V; elsewhere, LLVM compiles the whole kernel.
+#[cfg(all(target_arch = "x86_64", not(any(target_os = "linux", target_os = "none"))))]
+use adc as adc_assembly;
+#[cfg(all(target_arch = "x86_64", any(target_os = "linux", target_os = "none")))]
+mod adc_assembly;
 mod addresses;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod avx2_assembly;
-// Assembly is for ELF, with arguments in the registers of System V; elsewhere, LLVM compiles the whole kernel.
 #[cfg(all(
     target_arch = "x86_64",
     target_feature = "sse2",

@@ -43,7 +43,7 @@ pub(super) const fn sum(bytes: &[u8], seed: u32) -> u32 {
 pub(super) fn fresh(bytes: &[u8], seed: u32) -> u32 {
     // No compiler vectorises these: one is assembly, the other carries into 128 bits.
     #[cfg(target_arch = "x86_64")]
-    let kernel = super::adc::partial;
+    let kernel = super::adc_assembly::partial;
     #[cfg(not(target_arch = "x86_64"))]
     let kernel = super::portable::partial;
     // SAFETY: a slice is valid for reads of its length; the kernel needs no CPU feature.
