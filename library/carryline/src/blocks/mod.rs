@@ -39,7 +39,10 @@ pub(crate) use far::{prefetch_far, prefetch_page_far};
 pub(crate) use fills::{fill_aligned_loop, zero_aligned_loop};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use fills::{fill_prefetched_loop, zero_mostly_aligned};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(
+    target_arch = "x86_64",
+    any(test, target_feature = "sse2", not(any(target_os = "linux", target_os = "none")))
+))]
 pub(crate) use loops::unlikely;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use loops::{

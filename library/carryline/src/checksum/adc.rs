@@ -3,7 +3,7 @@
 //! One chain of `adc` takes a cycle per 8 bytes. Two chains, over the two halves of each 128 bytes, run in
 //! parallel, since the CPU renames the carry flag. Each ends by adding its carry to itself, so that no carry
 //! is lost between them. This is assembly because Rust cannot guarantee that a carry stays in the flag from
-//! one addition to the next.
+//! one addition to the next. Where object files are ELF, the kernel is [`adc_assembly`](super::adc_assembly).
 //!
 //! What is left of 128 bytes is assembly as a whole, in which each jump skips digits that are zero. LLVM's order of the
 //! same instructions had up to four jumps more. Medians of four alternating rounds on a busy Zen 3, at random offsets,

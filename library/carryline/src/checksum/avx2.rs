@@ -13,7 +13,7 @@ use super::avx2_vectors::{
     BLOCK_BYTES, GROUP_BYTES, Sums, Vectors, add_lanes, copy_group, first_bytes, halves, take, take_byte,
 };
 use super::by_blocks::{BEYOND_CACHES_LEAST_BYTES, beyond_caches};
-use super::{adc, fold_64, is_prefetched_far};
+use super::{adc_assembly, fold_64, is_prefetched_far};
 use crate::blocks::{
     begin_on_a_line, bytes_to_multiple, end_of_branch, is_near_page_end, load, order_by_distance,
     prefetch_far, unlikely,
@@ -65,7 +65,7 @@ pub(super) unsafe fn from_4_to_64(data: *const u8, len: usize, seed: u32) -> u32
         if is_near_page_end(data) {
             unlikely();
             begin_on_a_line();
-            return adc::partial(data, len, seed);
+            return adc_assembly::partial(data, len, seed);
         }
         up_to_64(data, len, seed)
     }

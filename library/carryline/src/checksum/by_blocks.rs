@@ -8,6 +8,8 @@
 //! 17.0 and 12.5 (with blocks of 32 KiB 13.0 and 13.0, if a block is summed before it is copied 13.9 and 13.5), a scalar loop 14.8 to
 //! 15.9.
 
+#[cfg(target_arch = "x86_64")]
+use super::adc_assembly;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use crate::cpu::caches::SHARE_BYTES;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -109,10 +111,10 @@ pub(crate) unsafe extern "C" fn adc(dst: *mut u8, src: *const u8, len: usize, se
     if len >= BEYOND_CACHES_LEAST_BYTES {
         let copy = crate::copy::sse2::CODE.unfenced;
         // SAFETY: the same contract; the length was tested; the library is compiled for CPUs with SSE2.
-        if let Some(total) = unsafe { beyond_caches(copy, super::adc_assembly::partial, dst, src, len, seed) } {
+        if let Some(total) = unsafe { beyond_caches(copy, adc_assembly::partial, dst, src, len, seed) } {
             return total;
         }
     }
     // SAFETY: valid for `len` bytes, the source's initialised, and no overlap, by contract.
-    unsafe { copy_and_sum(crate::copy::portable::copy, super::adc_assembly::partial, dst, src, len, seed) }
+    unsafe { copy_and_sum(crate::copy::portable::copy, adc_assembly::partial, dst, src, len, seed) }
 }

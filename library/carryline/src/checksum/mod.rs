@@ -41,7 +41,7 @@
 
 use crate::dispatch::TABLE;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(test, not(any(target_os = "linux", target_os = "none")))))]
 pub(crate) mod adc;
 // Assembly is for ELF, with arguments in the registers of System V; elsewhere, LLVM compiles the whole kernel.
 #[cfg(all(target_arch = "x86_64", not(any(target_os = "linux", target_os = "none"))))]

@@ -5,17 +5,21 @@ use super::patterns::{Pattern, SEEDS, exact_sum, expected};
 use super::{long_lengths, usable};
 use crate::checksum::kernels::KERNELS;
 use crate::checksum::{self, fold};
+use crate::dispatch::ChecksumFn;
 
 fn check(data: *const u8, len: usize, exact: u64, seeds: &[u32], context: &dyn std::fmt::Debug) {
-    for kernel in usable(KERNELS) {
+    #[cfg(target_arch = "x86_64")]
+    let elsewhere = Some(("adc, not in assembly", checksum::adc::partial as ChecksumFn));
+    #[cfg(not(target_arch = "x86_64"))]
+    let elsewhere = None;
+    for (name, kernel) in usable(KERNELS).map(|kernel| (kernel.name, kernel.function)).chain(elsewhere) {
         for seed in seeds {
             // SAFETY: `data` has len readable bytes; the CPU has what the kernel needs.
-            let sum = unsafe { (kernel.function)(data, len, *seed) };
+            let sum = unsafe { kernel(data, len, *seed) };
             assert_eq!(
                 fold(sum),
                 expected(exact, *seed),
-                "{}: len {len}, address % 64 = {}, seed {seed:#x}, {context:?}",
-                kernel.name,
+                "{name}: len {len}, address % 64 = {}, seed {seed:#x}, {context:?}",
                 data.addr() % 64,
             );
         }

@@ -6,13 +6,20 @@
 //! stores go upwards: unaligned 32-byte stores take 1.1 cycles each upwards and 2 downwards. A store that crosses into another page
 //! takes 34 cycles, even if no byte there is active.
 //!
-//! Alternating builds there, gross ticks per call at random offsets, by LLVM's code with a branch near the end of a page and a
-//! loop from 257 bytes on, and by this: up to 64 bytes 6.6 and 6.4, 320 bytes 11.5 and 10.7; unpredictable sizes of memset-A, -B, -D,
-//! -L, -M and -Q 11.9, 8.8, 22.7, 9.7, 15.5 and 11.3, and 11.2, 8.7, 22.1, 9.2, 15.3 and 11.3; learnt sizes as before.
+//! It also takes a core cycle for each line of code that a call runs through, whatever is in it. Prototypes of two masked stores take
+//! 5.6 ticks if they are exactly a line, with five additions besides that still fit too, and 6.3 with padding that reaches into the next.
+//! So the path for up to 128 bytes is a line, and that for 129 to 256 another. Near the end of a page and for empty buffers, the first
+//! branches: without a branch, as it was, the same takes two lines.
 //!
-//! With the tests for more than 512 and 256 bytes before that for more than 128, which gives the fewest mispredictions, the sets take
-//! 10.8, 8.9, 19.7, 9.3, 13.6 and 10.6, but one size up to 128 bytes 7.0 instead of 6.4, and learnt sizes 0.3 to 0.6 more, where the C
-//! library's routine is faster then.
+//! Both in one process there, through the C interface, gross ticks per call before and now: up to 128 bytes at offset 0 7.0 and 6.3, at
+//! random offsets 7.3 and 6.6; lengths from 1 to 128 7.3 and 6.7; 160, 192 and 256 bytes at offset 0 7.0 and 6.3, at random offsets 9.3
+//! and 9.2; lengths from 1 to 256 15.0 and 13.8; unpredictable sizes of memset-A, -B, -D, -L, -M and -Q 12.2, 9.7, 22.9, 10.2, 16.4 and 12.3,
+//! and 12.4, 9.6, 23.2, 10.4, 16.2 and 12.1; learnt sizes as before. At the end of a page one size up to 128 takes 0.2 to 0.8 less, and
+//! lengths from 1 to 128, of which the longer begin before the last line, 15.2 instead of 7.3.
+//!
+//! In prototypes of the code before, the tests for more than 512 and 256 bytes before that for more than 128, which gives the fewest
+//! mispredictions, brought memset-D from 22.1 to 19.7, -M from 15.3 to 13.6, -Q from 11.3 to 10.6, -A from 11.2 to 10.8, -B and -L no gain;
+//! but one size up to 128 bytes took 0.6 more, and learnt sizes 0.3 to 0.6 more, where the C library's routine is faster then.
 
 use super::avx2_assembly::{above_512, aligned_seven_and_last, entries, up_to_512};
 use crate::blocks::returned;

@@ -123,7 +123,8 @@ fn kernels_call_no_memory_functions_and_only_they_use_wide_registers() {
             })
         };
         assert!(uses("8checksum6avx5128above_64", "vpdpwssd"), "the dot product is gone");
-        assert!(uses("8checksum3adc7partial", "adcq"), "the carry chain is gone");
+        let chains = ["8checksum12adc_assembly7partial", "8checksum3adc7partial"];
+        assert!(chains.iter().any(|kernel| uses(kernel, "adcq")), "the carry chain is gone");
         assert!(uses("4zero6avx5124zero", "vzeroupper"), "dirty upper halves would slow the caller down");
     }
 }
