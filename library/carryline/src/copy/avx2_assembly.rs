@@ -19,6 +19,33 @@ loops_returning!(
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx2::CODE };
 
+/// Copies the `rdx` bytes at `rsi`, 129 to 256, to `rdi`, and returns: all loads come before all stores.
+macro_rules! four_at_each_end {
+    () => {
+        "
+        vmovdqu ymm0, [rsi]
+        vmovdqu ymm1, [rsi + 32]
+        vmovdqu ymm2, [rsi + 64]
+        vmovdqu ymm3, [rsi + 96]
+        vmovdqu ymm4, [rsi + rdx - 128]
+        vmovdqu ymm5, [rsi + rdx - 96]
+        vmovdqu ymm6, [rsi + rdx - 64]
+        vmovdqu ymm7, [rsi + rdx - 32]
+        vmovdqu [rdi], ymm0
+        vmovdqu [rdi + 32], ymm1
+        vmovdqu [rdi + 64], ymm2
+        vmovdqu [rdi + 96], ymm3
+        vmovdqu [rdi + rdx - 128], ymm4
+        vmovdqu [rdi + rdx - 96], ymm5
+        vmovdqu [rdi + rdx - 64], ymm6
+        vmovdqu [rdi + rdx - 32], ymm7
+        vzeroupper
+        ret
+        "
+    };
+}
+pub(super) use four_at_each_end;
+
 /// Defines an entry point that copies up to 256 bytes, where all loads come before all stores, and jumps to
 /// `$above_256` for more. The code is the same whether or not the declaration says that `dst` is returned.
 macro_rules! entry {
@@ -95,24 +122,7 @@ macro_rules! entry {
                 "cmp rdx, 256",
                 "ja {above_256}",
                 "mov rax, rdi",
-                "vmovdqu ymm0, [rsi]",
-                "vmovdqu ymm1, [rsi + 32]",
-                "vmovdqu ymm2, [rsi + 64]",
-                "vmovdqu ymm3, [rsi + 96]",
-                "vmovdqu ymm4, [rsi + rdx - 128]",
-                "vmovdqu ymm5, [rsi + rdx - 96]",
-                "vmovdqu ymm6, [rsi + rdx - 64]",
-                "vmovdqu ymm7, [rsi + rdx - 32]",
-                "vmovdqu [rdi], ymm0",
-                "vmovdqu [rdi + 32], ymm1",
-                "vmovdqu [rdi + 64], ymm2",
-                "vmovdqu [rdi + 96], ymm3",
-                "vmovdqu [rdi + rdx - 128], ymm4",
-                "vmovdqu [rdi + rdx - 96], ymm5",
-                "vmovdqu [rdi + rdx - 64], ymm6",
-                "vmovdqu [rdi + rdx - 32], ymm7",
-                "vzeroupper",
-                "ret",
+                four_at_each_end!(),
                 ".p2align 6",
                 // 1 to 3: the first, the middle and the last.
                 "3:",

@@ -16,7 +16,7 @@
 //! bytes before the others 0.7 more; six moves at each end for 257 to 384 bytes 0.7 less at offset 0, but up to 0.6 more at random ones, and
 //! 3 to 4 more just above 256 bytes.
 
-use super::avx2_assembly::{loops, overlapping_loops};
+use super::avx2_assembly::{four_at_each_end, loops, overlapping_loops};
 use super::avx512_assembly::unmasked_returning;
 use super::returning::entries;
 use crate::blocks::returned;
@@ -81,24 +81,7 @@ macro_rules! entry {
                 "cmp rdx, 256",
                 "ja {above_256}",
                 returned!($($returned)?),
-                "vmovdqu ymm0, [rsi]",
-                "vmovdqu ymm1, [rsi + 32]",
-                "vmovdqu ymm2, [rsi + 64]",
-                "vmovdqu ymm3, [rsi + 96]",
-                "vmovdqu ymm4, [rsi + rdx - 128]",
-                "vmovdqu ymm5, [rsi + rdx - 96]",
-                "vmovdqu ymm6, [rsi + rdx - 64]",
-                "vmovdqu ymm7, [rsi + rdx - 32]",
-                "vmovdqu [rdi], ymm0",
-                "vmovdqu [rdi + 32], ymm1",
-                "vmovdqu [rdi + 64], ymm2",
-                "vmovdqu [rdi + 96], ymm3",
-                "vmovdqu [rdi + rdx - 128], ymm4",
-                "vmovdqu [rdi + rdx - 96], ymm5",
-                "vmovdqu [rdi + rdx - 64], ymm6",
-                "vmovdqu [rdi + rdx - 32], ymm7",
-                "vzeroupper",
-                "ret",
+                four_at_each_end!(),
                 ".cfi_endproc",
                 this = sym $entry,
                 unmasked = sym unmasked_returning,
