@@ -7,7 +7,7 @@
 //! level, 418 and 445, others alike. Unpredictable sizes of memcpy-A, -B, -D, -L, -M and -Q 14.5, 10.7, 26.1, 8.7, 9.2 and 7.3,
 //! and 14.5, 10.5, 24.7, 8.5, 9.1 and 7.2.
 //!
-//! A line of code takes a core cycle there; see [zeroing](crate::zero). Moves of 129 to 256 bytes in the registers up to `ymm7` are
+//! A line of code takes a core cycle there (METHODOLOGY.md, null call). Moves of 129 to 256 bytes in the registers up to `ymm7` are
 //! two lines, and three in those above, which need no `vzeroupper`: 160, 192 and 256 bytes at offset 0 7.9 and 7.2 ticks in one process
 //! through the C interface, others and random offsets alike.
 //!
