@@ -44,6 +44,10 @@ pub mod kernels {
             pub use crate::copy::avx512_prefer_256_assembly::overlapping_returning as overlapping;
             pub use crate::zero::avx512_prefer_256_assembly::zero_returning as zero;
         }
+        /// The kernel `sse2`, whose copies are not in assembly.
+        pub mod sse2 {
+            pub use crate::zero::sse2_assembly::zero_returning as zero;
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use carryline::internals::cpu::Features;
 use carryline::internals::dispatch::{self, CopyCode, CopyFn, Function, Kernel, ZeroCode, ZeroFn};
 use carryline::internals::kernels::SetFn;
 #[cfg(target_arch = "x86_64")]
-use carryline::internals::kernels::returning::{avx2, avx512_branched, avx512_prefer_256};
+use carryline::internals::kernels::returning::{avx2, avx512_branched, avx512_prefer_256, sse2};
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -21,10 +21,6 @@ pub(crate) type Zero = unsafe extern "C" fn(dst: *mut u8, len: usize) -> *mut u8
 
 /// `memset` with its byte already converted.
 pub(crate) type Fill = unsafe extern "C" fn(dst: *mut u8, byte: u8, len: usize) -> *mut u8;
-
-/// The routines used before any is chosen: they use moves of at most 16 bytes, which every CPU of the
-/// architecture supports, and read no relocated data.
-pub(crate) use portable::{overlapping as move_portable, zero as zero_portable};
 
 /// The routine called by [`pointed_copy`].
 static COPY: AtomicPtr<()> = AtomicPtr::new(null_mut());
@@ -99,7 +95,7 @@ unsafe extern "C" fn pointed_zero(dst: *mut u8, len: usize) -> *mut u8 {
 fn copy_named(name: &str) -> Copy {
     match name {
         #[cfg(target_arch = "x86_64")]
-        "avx512" => avx512::overlapping,
+        "avx512" => move_avx512,
         #[cfg(target_arch = "x86_64")]
         "avx512_branched" => avx512_branched::overlapping,
         #[cfg(target_arch = "x86_64")]
@@ -107,8 +103,8 @@ fn copy_named(name: &str) -> Copy {
         #[cfg(target_arch = "x86_64")]
         "avx2" => avx2::overlapping,
         #[cfg(target_arch = "x86_64")]
-        "sse2" => sse2::overlapping,
-        _ => portable::overlapping,
+        "sse2" => move_sse2,
+        _ => move_portable,
     }
 }
 
@@ -116,7 +112,7 @@ fn copy_named(name: &str) -> Copy {
 fn zero_named(name: &str) -> Zero {
     match name {
         #[cfg(target_arch = "x86_64")]
-        "avx512" => avx512::zero,
+        "avx512" => zero_avx512,
         #[cfg(target_arch = "x86_64")]
         "avx512_branched" => avx512_branched::zero,
         #[cfg(target_arch = "x86_64")]
@@ -125,7 +121,7 @@ fn zero_named(name: &str) -> Zero {
         "avx2" => avx2::zero,
         #[cfg(target_arch = "x86_64")]
         "sse2" => sse2::zero,
-        _ => portable::zero,
+        _ => zero_portable,
     }
 }
 
@@ -160,47 +156,59 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Functions for each kernel known by name; the last kernel serves all other names.
-macro_rules! inlined {
-    ($($module:ident: $name:literal $(, $features:literal)?;)*) => {
+/// Functions that return `dst` for copies by kernels known by name; the last kernel serves all other names.
+macro_rules! inlined_copies {
+    ($($function:ident: $name:literal $(, $features:literal)?;)*) => {
         $(
-            mod $module {
-                use super::{CopyCode, ZeroCode, named};
-                use carryline::internals::kernels;
-
-                const COPY: CopyCode = named(kernels::COPY, $name);
-                const ZERO: ZeroCode = named(kernels::ZERO, $name);
-
-                /// # Safety
-                /// The CPU has the kernel's features; otherwise as for the kernel.
-                $(#[target_feature(enable = $features)])?
-                pub(crate) unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-                    // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
-                    unsafe { (COPY.overlapping)(dst, src, len) };
-                    dst
-                }
-
-                /// # Safety
-                /// The CPU has the kernel's features; otherwise as for the kernel.
-                $(#[target_feature(enable = $features)])?
-                pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) -> *mut u8 {
-                    // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
-                    unsafe { (ZERO.zero)(dst, len) };
-                    dst
-                }
+            /// # Safety
+            /// The CPU has the kernel's features; otherwise as for the kernel.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe extern "C" fn $function(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+                const COPY: CopyCode = named(carryline::internals::kernels::COPY, $name);
+                // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
+                unsafe { (COPY.overlapping)(dst, src, len) };
+                dst
             }
         )*
     };
 }
 
-inlined! {
-    portable: "portable";
+// `move_portable` and `zero_portable` also serve calls before any kernel is chosen: they use moves of at most 16 bytes, which every
+// CPU of the architecture supports, and read no relocated data.
+inlined_copies! {
+    move_portable: "portable";
 }
 
 #[cfg(target_arch = "x86_64")]
-inlined! {
-    avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
-    sse2: "sse2";
+inlined_copies! {
+    move_avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
+    move_sse2: "sse2";
+}
+
+/// The same for zeroing.
+macro_rules! inlined_zeros {
+    ($($function:ident: $name:literal $(, $features:literal)?;)*) => {
+        $(
+            /// # Safety
+            /// The CPU has the kernel's features; otherwise as for the kernel.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe extern "C" fn $function(dst: *mut u8, len: usize) -> *mut u8 {
+                const ZERO: ZeroCode = named(carryline::internals::kernels::ZERO, $name);
+                // SAFETY: by contract, the CPU has the features and the kernel's requirements hold.
+                unsafe { (ZERO.zero)(dst, len) };
+                dst
+            }
+        )*
+    };
+}
+
+inlined_zeros! {
+    zero_portable: "portable";
+}
+
+#[cfg(target_arch = "x86_64")]
+inlined_zeros! {
+    zero_avx512: "avx512", "avx512f,avx512bw,avx512vl,bmi2";
 }
 
 /// The same for filling with any byte, for which there are fewer kernels.

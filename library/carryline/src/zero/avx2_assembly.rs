@@ -15,6 +15,7 @@
 //! 3 % less. With 512, 256 and 128 tested before 64 there would be 0.58, but 16 to 64 bytes would take two lines of code
 //! and a core cycle more, and the sets with sizes that a predictor has learned would be slower.
 
+use super::assembly::{entries, up_to_16_blocks, up_to_64};
 use super::avx2::large_by_size;
 use crate::blocks::{begin_on_a_line, unlikely, zero_aligned_loop};
 use crate::dispatch::ZeroCode;
@@ -24,75 +25,6 @@ use core::arch::x86_64::__m256i;
 
 /// The code of this kernel.
 pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::avx2::CODE };
-
-/// Seven aligned stores, from 96 bytes before the address in `rcx` to 128 after it, and the last one.
-macro_rules! aligned_seven_and_last {
-    () => {
-        "
-        vmovdqa [rcx - 96], ymm0
-        vmovdqa [rcx - 64], ymm0
-        vmovdqa [rcx - 32], ymm0
-        vmovdqa [rcx], ymm0
-        vmovdqa [rcx + 32], ymm0
-        vmovdqa [rcx + 64], ymm0
-        vmovdqa [rcx + 96], ymm0
-        vmovdqu [rdi + rsi - 32], ymm0
-        vzeroupper
-        ret
-        "
-    };
-}
-
-/// Zeroes the `rsi` bytes at `rdi`, 257 to 512: four stores from the start on, 7 or 11 aligned ones up to the last multiple of 32
-/// before the end, which begin 225 to 256 or 353 to 384 bytes before it, and one that ends with the buffer. A store between the
-/// first four and the aligned ones is only made if they do not meet.
-macro_rules! up_to_512 {
-    () => {
-        concat!(
-            "
-            vpxor xmm0, xmm0, xmm0
-            lea rcx, [rdi + rsi - 129]
-            mov rax, rdi
-            and rcx, -32
-            vmovdqu [rdi], ymm0
-            vmovdqu [rdi + 32], ymm0
-            vmovdqu [rdi + 64], ymm0
-            vmovdqu [rdi + 96], ymm0
-            cmp esi, 384
-            ja 7f
-            lea rdx, [rdi + 224]
-            cmp rcx, rdx
-            ja 8f
-            6:
-            ",
-            aligned_seven_and_last!(),
-            "
-            .p2align 6
-            7:
-            lea rdx, [rdi + 352]
-            cmp rcx, rdx
-            ja 9f
-            7:
-            vmovdqa [rcx - 224], ymm0
-            vmovdqa [rcx - 192], ymm0
-            vmovdqa [rcx - 160], ymm0
-            vmovdqa [rcx - 128], ymm0
-            ",
-            aligned_seven_and_last!(),
-            "
-            .p2align 6
-            8:
-            vmovdqu [rdi + 128], ymm0
-            jmp 6b
-            .p2align 6
-            9:
-            vmovdqu [rdi + 128], ymm0
-            jmp 7b
-            ",
-        )
-    };
-}
-pub(super) use {aligned_seven_and_last, up_to_512};
 
 /// Defines an entry point that zeroes up to 512 bytes, and jumps to `above_512` for more. The code is the same whether
 /// or not the declaration says that `dst` is returned.
@@ -109,52 +41,7 @@ macro_rules! entry {
                 ".hidden {this}",
                 ".cfi_startproc",
                 ".p2align 6",
-                "cmp rsi, 64",
-                "ja 4f",
-                "cmp esi, 16",
-                "jb 2f",
-                // 16 to 64: four stores of 16, the inner ones 16 further in if there are more than 32. They go upwards:
-                // with the last two exchanged, 49 to 63 bytes take 8.3 ticks instead of 6.8 at offset 0 on Zen 3, except
-                // multiples of 4.
-                "lea ecx, [rsi - 1]",
-                "and ecx, 32",
-                "shr ecx, 1",
-                "mov rax, rdi",
-                "vpxor xmm0, xmm0, xmm0",
-                "vmovdqu [rdi], xmm0",
-                "mov edx, esi",
-                "sub edx, ecx",
-                "vmovdqu [rdi + rcx], xmm0",
-                "vmovdqu [rdi + rdx - 16], xmm0",
-                "vmovdqu [rdi + rsi - 16], xmm0",
-                "ret",
-                ".p2align 6",
-                // 4 to 15: the same by stores of 4.
-                "2:",
-                "xor edx, edx",
-                "mov rax, rdi",
-                "cmp esi, 4",
-                "jb 3f",
-                "lea ecx, [rsi - 1]",
-                "and ecx, 8",
-                "shr ecx, 1",
-                "mov [rdi], edx",
-                "mov [rdi + rcx], edx",
-                "mov [rdi + rsi - 4], edx",
-                "sub rsi, rcx",
-                "mov [rdi + rsi - 4], edx",
-                "ret",
-                // 1 to 3: the first, the middle and the last.
-                "3:",
-                "test esi, esi",
-                "jz 3f",
-                "mov [rdi + rsi - 1], dl",
-                "mov [rdi], dl",
-                "shr esi",
-                "mov [rdi + rsi], dl",
-                "3:",
-                "ret",
-                ".p2align 6",
+                up_to_64!("vpxor xmm0, xmm0, xmm0", "vmovdqu"),
                 "4:",
                 "cmp rsi, 512",
                 "ja {above_512}",
@@ -182,31 +69,15 @@ macro_rules! entry {
                 "ret",
                 ".p2align 6",
                 "6:",
-                up_to_512!(),
+                up_to_16_blocks!("vpxor xmm0, xmm0, xmm0", "vmovdqu", "vmovdqa", "ymm0", "vzeroupper"),
                 ".cfi_endproc",
                 this = sym $entry,
                 above_512 = sym above_512,
+                block = const 32,
             )
         }
     };
 }
-
-/// Defines the entry points of a kernel in assembly by its macro `$entry`, which takes the attributes, the name, and the result if there
-/// is one.
-macro_rules! entries {
-    ($entry:ident) => {
-        $entry! {
-            /// Selects the code by length.
-            zero
-        }
-
-        $entry! {
-            /// As `zero`; returns `dst`.
-            pub zero_returning -> *mut u8
-        }
-    };
-}
-pub(super) use entries;
 
 entries!(entry);
 

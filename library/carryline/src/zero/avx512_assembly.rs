@@ -25,7 +25,7 @@
 //! With four masked 32-byte stores for up to 128 bytes, of which no length is mispredicted, the sets memset-D, -L and -Q take 14 % less
 //! in a prototype and the other three as much, but one size of up to 64 bytes at random offsets 5.2 instead of 3.9 to 4.0.
 
-use super::avx2_assembly::entries;
+use super::assembly::entries;
 use super::avx512::unmasked;
 use super::avx512_branched::large_by_size;
 use crate::blocks::returned;

@@ -21,7 +21,8 @@
 //! mispredictions, brought memset-D from 22.1 to 19.7, -M from 15.3 to 13.6, -Q from 11.3 to 10.6, -A from 11.2 to 10.8, -B and -L no gain;
 //! but one size up to 128 bytes took 0.6 more, and learnt sizes 0.3 to 0.6 more, where the C library's routine is faster then.
 
-use super::avx2_assembly::{above_512, aligned_seven_and_last, entries, up_to_512};
+use super::assembly::{entries, up_to_16_blocks};
+use super::avx2_assembly::above_512;
 use crate::blocks::returned;
 use crate::dispatch::ZeroCode;
 use core::arch::naked_asm;
@@ -103,10 +104,11 @@ macro_rules! entry {
                 "6:",
                 "cmp rsi, 512",
                 "ja {above_512}",
-                up_to_512!(),
+                up_to_16_blocks!("vpxor xmm0, xmm0, xmm0", "vmovdqu", "vmovdqa", "ymm0", "vzeroupper"),
                 ".cfi_endproc",
                 this = sym $entry,
                 above_512 = sym above_512,
+                block = const 32,
             )
         }
     };

@@ -2,7 +2,7 @@
 
 use super::portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{avx2_assembly, avx512, avx512_assembly, avx512_prefer_256_assembly, sse2};
+use super::{avx2_assembly, avx512, avx512_assembly, avx512_prefer_256_assembly, sse2_assembly};
 use crate::cpu::Features;
 use crate::dispatch::{Kernel, ZeroCode};
 
@@ -26,6 +26,6 @@ pub static KERNELS: &[Kernel<ZeroCode>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx2", needs: Features::AVX2, function: avx2_assembly::CODE },
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    Kernel { name: "sse2", needs: Features::SSE2, function: sse2::CODE },
+    Kernel { name: "sse2", needs: Features::SSE2, function: sse2_assembly::CODE },
     Kernel { name: "portable", needs: Features::NONE, function: portable::CODE },
 ];

@@ -18,6 +18,8 @@ use crate::dispatch::TABLE;
 use crate::intent::{Intent, NON_TEMPORAL_LEAST_BYTES, Plan};
 use core::mem::MaybeUninit;
 
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+mod assembly;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
@@ -30,7 +32,7 @@ pub(crate) mod avx2_assembly;
 ))]
 use {
     avx2 as avx2_assembly, avx512_branched as avx512_assembly,
-    avx512_prefer_256 as avx512_prefer_256_assembly,
+    avx512_prefer_256 as avx512_prefer_256_assembly, sse2 as sse2_assembly,
 };
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
@@ -50,6 +52,8 @@ mod portable;
 mod secret;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod sse2;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
+pub(crate) mod sse2_assembly;
 
 pub use pages::{Page, pages, pages_with};
 pub use secret::{secret, secret_raw};

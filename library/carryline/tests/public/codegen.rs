@@ -134,7 +134,7 @@ fn kernels_call_no_memory_functions_and_only_they_use_wide_registers() {
 /// line, from `NARROW_LOOPS_BELOW_BYTES` on.
 #[test]
 fn kernels_read_decisions_only_in_functions_for_large_calls() {
-    const LARGE: [&str; 11] = [
+    const LARGE: [&str; 12] = [
         "large_by_size",
         "large_read_here",
         "large_sse2",
@@ -144,6 +144,7 @@ fn kernels_read_decisions_only_in_functions_for_large_calls() {
         "is_prefetched_far",
         "beyond_caches",
         "4zero4sse24zero",
+        "4zero13sse2_assembly9above_256",
         "4copy4sse24copy",
         "4copy4sse211overlapping",
     ];
