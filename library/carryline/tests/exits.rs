@@ -333,23 +333,31 @@ fn lines_of_the_straight_path(start: usize) -> BTreeSet<usize> {
 #[cfg_attr(debug_assertions, ignore = "unoptimised code is longer: cargo test --release")]
 fn small_calls_run_through_few_lines_of_code() {
     let is_of_zen_4 = |name: &str| name == "avx512_prefer_256";
-    let is_short = |name: &str| name == "avx512" || is_of_zen_4(name);
-    let zeros = kernels::ZERO.iter().filter(|kernel| is_short(kernel.name));
-    let copies = kernels::COPY.iter().filter(|kernel| is_short(kernel.name));
+    let zeros = kernels::ZERO.iter().filter_map(|kernel| {
+        let most = match kernel.name {
+            "avx512" => 2,
+            "avx512_prefer_256" | "avx2" | "sse2" => 1,
+            _ => return None,
+        };
+        Some(("zero", kernel.function.zero as usize, most))
+    });
+    let copies = kernels::COPY.iter().filter_map(|kernel| {
+        let most = match kernel.name {
+            "avx512" | "avx512_prefer_256" => 2,
+            "avx2" => 1,
+            _ => return None,
+        };
+        Some(
+            [kernel.function.copy as usize, kernel.function.overlapping as usize]
+                .map(|at| ("copy", at, most)),
+        )
+    });
     let sums =
         kernels::CHECKSUM.iter().filter(|kernel| kernel.name.starts_with("avx") || kernel.name == "adc");
-    let entries = zeros
-        .map(|kernel| {
-            let most = if is_of_zen_4(kernel.name) { 1 } else { 2 };
-            ("zero", kernel.function.zero as usize, most)
-        })
-        .chain(copies.flat_map(|kernel| {
-            [kernel.function.copy as usize, kernel.function.overlapping as usize].map(|at| ("copy", at, 2))
-        }))
-        .chain(sums.map(|kernel| {
-            let most = if is_of_zen_4(kernel.name) || kernel.name == "adc" { 2 } else { 3 };
-            (kernel.name, kernel.function as usize, most)
-        }));
+    let entries = zeros.chain(copies.flatten()).chain(sums.map(|kernel| {
+        let most = if is_of_zen_4(kernel.name) || kernel.name == "adc" { 2 } else { 3 };
+        (kernel.name, kernel.function as usize, most)
+    }));
     // As C's `memset`, zeroing returns `dst`, by an instruction more.
     let entries =
         entries.chain([("memset", kernels::returning::avx512_prefer_256::zero as *const () as usize, 1)]);
