@@ -6,7 +6,8 @@
 //! ticks per call, 17.3 instead of 19.5 at random offsets, and 12.8 instead of 14.0 at fixed ones; Zen 5 7.4
 //! instead of 7.5, and 6.1 to 6.3 instead of 6.9 to 7.5.
 
-use super::avx512::{self, above_256, add_words, end_around_add, load_first, partial_with, unbiased, words};
+use super::avx512::{self, above_256, end_around_add, partial_with};
+use super::avx512_vectors::{add_words, load_first, unbiased, words};
 use crate::blocks::{begin_on_a_line, is_near_page_end, load};
 use core::arch::x86_64::_mm512_add_epi32;
 

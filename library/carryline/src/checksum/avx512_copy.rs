@@ -2,7 +2,8 @@
 //!
 //! [`avx512`]: super::avx512
 
-use super::avx512::{add_words, end_around_add, load_masked, partial, unbiased, words};
+use super::avx512::{end_around_add, partial};
+use super::avx512_vectors::{add_words, load_masked, unbiased, words};
 use super::by_blocks::{BEYOND_CACHES_LEAST_BYTES, beyond_caches};
 use crate::blocks::{
     back_from_page_end, begin_on_a_line, is_in_first_line, load, load_group, order_by_distance, store,
@@ -275,7 +276,7 @@ unsafe fn copy_many_lines(dst: *mut u8, src: *const u8, count: usize) -> __m512i
 }
 
 /// Copies at most [`FEW_LINES`] lines, adds them to four sums, and then adds the sums together, by a jump into
-/// unrolled code as in [`few_lines`](super::avx512::few_lines).
+/// unrolled code as in [`few_lines`](super::avx512_lines::few_lines).
 ///
 /// # Safety
 /// The features of [`copy_and_sum`]; `count <= FEW_LINES`; `src` is valid for reads and `dst` for writes of

@@ -66,6 +66,8 @@ use {
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx2_groups;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx2_vectors;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512;
@@ -73,12 +75,16 @@ pub(crate) mod avx512;
 mod avx512_branched;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod avx512_copy;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx512_lines;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod avx512_merged;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod avx512_merged_copy;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod avx512_prefer_256;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod avx512_vectors;
 #[cfg(all(
     target_arch = "x86_64",
     target_feature = "sse2",
