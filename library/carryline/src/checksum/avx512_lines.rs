@@ -154,7 +154,11 @@ macro_rules! jump_into_lines {
 /// The features of [`partial`](super::avx512::partial); `count <= FEW_LINES`; `data` is valid for reads of `count` lines.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,bmi2")]
-pub(super) unsafe fn few_lines([mut a, mut b, mut c]: [__m512i; 3], data: *const u8, count: usize) -> __m512i {
+pub(super) unsafe fn few_lines(
+    [mut a, mut b, mut c]: [__m512i; 3],
+    data: *const u8,
+    count: usize,
+) -> __m512i {
     let mut d = _mm512_setzero_si512();
     // SAFETY: the jump goes back 13 bytes for each line to be added, hence to the start of a line's code, and
     // stays within it, because count is at most the number of lines there. Only the named registers are
