@@ -113,14 +113,14 @@ unsafe fn fill_loop<B: Block, const FETCHED: bool>(dst: *mut u8, len: usize, fil
 /// 2048 34.1 and 32.6, the fleet's memset-D 23.8 and 23.5; at offset 0 900 23.9 and 21.8, 1500 35.1 and 35.8. In groups of two, single
 /// sizes take up to 2 less, but sizes from 257 to 1024 30.8 and memset-M 18.3 instead of 17.1.
 ///
-/// That form had four blocks at the end, and one group more before them. In the mean of all lengths, both make one and a half more
-/// stores than needed. With four, it is none for 2 to 33 bytes more than a multiple of 128, but two for the multiple itself, for which
-/// a plain loop makes none. With seven, it is one for the multiple, and none for 98 to 127 bytes more. There, by four and by seven, at
-/// random offsets: 544 bytes 13.8 and 15.9, 575 16.6 and 15.9, 640 16.6 and 15.9, 900 24.7 and 26.9, 1024 25.0 and 24.3, 1500 36.4 and
-/// 35.7, the fleet's memset-D 24.0 and 23.9, -M 17.1 and 16.8. Copies have four: with seven, sizes from 513 to 1024 take 1.0 more.
+/// That form had four blocks at the end, and one group more before them. Of `128 * k + r` bytes it makes `4 * k + 2` stores if `r` is below 34,
+/// and else `4 * k + 6`; this makes `4 * k + 1` if `r` is below 2, and else `4 * k + 5`. In the mean of all lengths they are as many, but
+/// multiples of 128 are frequent, and a plain loop makes `4 * k` if they are aligned. There, by four and by seven, at random offsets: 544
+/// bytes 13.8 and 15.9, 575 16.6 and 15.9, 640 16.6 and 15.9, 900 24.7 and 26.9, 1024 25.0 and 24.3, 1500 36.4 and 35.7, the fleet's
+/// memset-D 24.0 and 23.9, -M 17.1 and 16.8. Copies have four: with seven, sizes from 513 to 1024 take 1.0 more.
 ///
-/// No branch depends on the alignment; see [`copy_apart`](super::copy_apart), whose proof has the same `m`, `n` and `g`. If `g = m / 4 - 1`
-/// groups, rounded down, precede the seven, they end inside, because `4 * g <= m - 4 < n`, and reach them, because
+/// No branch depends on the alignment; see [`copy_apart`](super::copy_apart), whose proof has the same `m` and `n`. Here `g = m / 4 - 1`
+/// groups, rounded down, precede the seven. They end inside, because `4 * g <= m - 4 < n`, and reach them, because
 /// `4 * g + 7 >= m >= n`. The first group is always stored: `n` is at least 6, and where `g` would be 0, `m` is 7.
 ///
 /// # Safety
@@ -128,7 +128,7 @@ unsafe fn fill_loop<B: Block, const FETCHED: bool>(dst: *mut u8, len: usize, fil
 #[inline(always)]
 unsafe fn fill_between_ends<B: Block>(dst: *mut u8, len: usize, fill: impl Fill) {
     let group = 4 * B::BYTES;
-    // SAFETY: all is inside the buffer, by the proof.
+    // SAFETY: all is inside the buffer, by the proof; it is longer than the seven blocks and the last one.
     unsafe {
         let block: B = fill.block();
         store(dst, block);
