@@ -10,9 +10,9 @@ macro_rules! up_to_64 {
             ja 4f
             cmp esi, 16
             jb 2f
-            // 16 to 64: four stores of 16, the inner ones 16 further in if there are more than 32. They go upwards: with
-            // the last two exchanged, 49 to 63 bytes take 8.3 ticks instead of 6.8 at offset 0 on Zen 3, except
-            // multiples of 4.
+            /* 16 to 64: four stores of 16, the inner ones 16 further in if there are more than 32. They go upwards: with
+               the last two exchanged, 49 to 63 bytes take 8.3 ticks instead of 6.8 at offset 0 on Zen 3, except
+               multiples of 4. */
             lea ecx, [rsi - 1]
             and ecx, 32
             shr ecx, 1
@@ -33,7 +33,7 @@ macro_rules! up_to_64 {
             " [rdi + rsi - 16], xmm0
             ret
             .p2align 6
-            // 4 to 15: the same by stores of 4.
+            /* 4 to 15: the same by stores of 4. */
             2:
             xor edx, edx
             mov rax, rdi
@@ -48,7 +48,7 @@ macro_rules! up_to_64 {
             sub rsi, rcx
             mov [rdi + rsi - 4], edx
             ret
-            // 1 to 3: the first, the middle and the last.
+            /* 1 to 3: the first, the middle and the last. */
             3:
             test esi, esi
             jz 3f
@@ -145,6 +145,33 @@ macro_rules! up_to_16_blocks {
     };
 }
 
+/// Defines an entry point in assembly that begins on a line of code: its attributes and name, the result if there is one, what it
+/// requires, the list of instructions, and their operands.
+macro_rules! entry_point {
+    (
+        $(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?,
+        $safety:literal, [$($code:expr),* $(,)?], $($operands:tt)*
+    ) => {
+        $(#[$attribute])*
+        ///
+        /// # Safety
+        #[doc = $safety]
+        #[unsafe(naked)]
+        $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
+            core::arch::naked_asm!(
+                // Otherwise a shared library that contains this one would export it.
+                ".hidden {this}",
+                ".cfi_startproc",
+                ".p2align 6",
+                $($code,)*
+                ".cfi_endproc",
+                this = sym $entry,
+                $($operands)*
+            )
+        }
+    };
+}
+
 /// Defines the entry points of a kernel in assembly by its macro `$entry`, which takes the attributes, the name, and the result if there
 /// is one.
 macro_rules! entries {
@@ -161,4 +188,4 @@ macro_rules! entries {
     };
 }
 
-pub(super) use {aligned_seven_and_last, entries, up_to_16_blocks, up_to_64};
+pub(super) use {aligned_seven_and_last, entries, entry_point, up_to_16_blocks, up_to_64};

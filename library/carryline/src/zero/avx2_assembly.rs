@@ -15,12 +15,11 @@
 //! 3 % less. With 512, 256 and 128 tested before 64 there would be 0.58, but 16 to 64 bytes would take two lines of code
 //! and a core cycle more, and the sets with sizes that a predictor has learned would be slower.
 
-use super::assembly::{entries, up_to_16_blocks, up_to_64};
+use super::assembly::{entries, entry_point, up_to_16_blocks, up_to_64};
 use super::avx2::large_by_size;
 use crate::blocks::{begin_on_a_line, unlikely, zero_aligned_loop};
 use crate::dispatch::ZeroCode;
 use crate::intent::LOOPS_BELOW_BYTES;
-use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
 
 /// The code of this kernel.
@@ -30,17 +29,11 @@ pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::avx2::CODE };
 /// or not the declaration says that `dst` is returned.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
-        #[unsafe(naked)]
-        $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
+        entry_point! {
+            $(#[$attribute])*
+            $visible $entry $(-> $returned)?,
+            "The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).",
+            [
                 up_to_64!("vpxor xmm0, xmm0, xmm0", "vmovdqu"),
                 "4:",
                 "cmp rsi, 512",
@@ -70,11 +63,9 @@ macro_rules! entry {
                 ".p2align 6",
                 "6:",
                 up_to_16_blocks!("vpxor xmm0, xmm0, xmm0", "vmovdqu", "vmovdqa", "ymm0", "vzeroupper"),
-                ".cfi_endproc",
-                this = sym $entry,
-                above_512 = sym above_512,
-                block = const 32,
-            )
+            ],
+            above_512 = sym above_512,
+            block = const 32,
         }
     };
 }

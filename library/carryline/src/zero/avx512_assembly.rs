@@ -25,7 +25,7 @@
 //! With four masked 32-byte stores for up to 128 bytes, of which no length is mispredicted, the sets memset-D, -L and -Q take 14 % less
 //! in a prototype and the other three as much, but one size of up to 64 bytes at random offsets 5.2 instead of 3.9 to 4.0.
 
-use super::assembly::entries;
+use super::assembly::{entries, entry_point};
 use super::avx512::unmasked;
 use super::avx512_branched::large_by_size;
 use crate::blocks::returned;
@@ -94,17 +94,11 @@ macro_rules! line_by_line {
 /// whether or not the declaration says that `dst` is returned.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
-        #[unsafe(naked)]
-        $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
+        entry_point! {
+            $(#[$attribute])*
+            $visible $entry $(-> $returned)?,
+            "The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).",
+            [
                 // Up to 63 is exactly one line.
                 "cmp rsi, 512",
                 "ja 8f",
@@ -197,12 +191,10 @@ macro_rules! entry {
                 "cmp rsi, {loops_below}",
                 "jae {large}",
                 line_by_line!(),
-                ".cfi_endproc",
-                this = sym $entry,
-                unmasked = sym unmasked_returning,
-                loops_below = const LOOPS_BELOW_BYTES,
-                large = sym large,
-            )
+            ],
+            unmasked = sym unmasked_returning,
+            loops_below = const LOOPS_BELOW_BYTES,
+            large = sym large,
         }
     };
 }
