@@ -18,6 +18,8 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod apart;
+#[cfg(all(target_arch = "x86_64", any(target_os = "linux", target_os = "none")))]
+mod assembly;
 mod dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod far;
@@ -33,6 +35,14 @@ mod rep;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use apart::copy_apart;
+#[cfg(all(target_arch = "x86_64", any(target_os = "linux", target_os = "none")))]
+pub(crate) use assembly::assembly_function;
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "sse2",
+    any(target_os = "linux", target_os = "none")
+))]
+pub(crate) use assembly::returned;
 pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use far::{prefetch_far, prefetch_page_far};
@@ -403,21 +413,3 @@ pub(crate) fn end_of_branch<const N: usize>() {
     // SAFETY: only a comment.
     unsafe { core::arch::asm!("/* branch {} ends */", const N, options(nomem, nostack, preserves_flags)) };
 }
-
-/// The instruction with which a function of assembly returns `dst`, for a function whose declaration has a result.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
-macro_rules! returned {
-    () => {
-        ""
-    };
-    ($returned:ty) => {
-        "mov rax, rdi"
-    };
-}
-
-#[cfg(all(
-    target_arch = "x86_64",
-    target_feature = "sse2",
-    any(target_os = "linux", target_os = "none")
-))]
-pub(crate) use returned;

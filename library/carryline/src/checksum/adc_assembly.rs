@@ -8,7 +8,7 @@
 //! 25.0, from 1 to 256 39.1 and 39.5. After whole steps of 128 bytes, jumps to the digits that are set took 576 bytes 26.2 and 1500 72.4.
 //! Not measured on other CPUs.
 
-use core::arch::naked_asm;
+use crate::blocks::assembly_function;
 
 /// Adds the words at the given distances from `rdi` to `$sum`, with the carry out of the last.
 macro_rules! add_words {
@@ -61,17 +61,12 @@ macro_rules! return_with_last_bytes {
     };
 }
 
-/// Selects the code by length.
-///
-/// # Safety
-/// As [`partial_raw`](super::partial_raw).
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    naked_asm!(
-        // Otherwise a shared library that contains this one would export it.
-        ".hidden {this}",
-        ".cfi_startproc",
-        ".p2align 6",
+assembly_function! {
+    /// Selects the code by length.
+    ///
+    /// # Safety
+    /// As [`partial_raw`](super::partial_raw).
+    pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
         // Two sums, which run in parallel.
         "mov eax, edx",
         "xor edx, edx",
@@ -203,8 +198,6 @@ pub(crate) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "add eax, [rdi]",
         "adc eax, esi",
         "adc eax, 0",
-        "ret",
-        ".cfi_endproc",
-        this = sym partial,
-    )
+        "ret";
+    }
 }

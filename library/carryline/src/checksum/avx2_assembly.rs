@@ -26,7 +26,7 @@
 use super::avx2::{LANES, above_512, from_257_to_512};
 use super::avx2_vectors::SELECTED;
 use super::signed_words::{BIAS_OF_64_BYTES, BIAS_OF_128, CONSTANTS, FACTORS, return_with, swap_if_shifted};
-use core::arch::naked_asm;
+use crate::blocks::assembly_function;
 
 /// The sum of two masked vectors, `ymm1` and `ymm2`, in `ymm1`. Uses `ymm5` and `ymm6`.
 macro_rules! sum_of_two {
@@ -59,17 +59,12 @@ macro_rules! lanes {
     };
 }
 
-/// Selects the code by length.
-///
-/// # Safety
-/// The CPU has AVX2 and BMI2; otherwise as [`partial_raw`](super::partial_raw).
-#[unsafe(naked)]
-pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-    naked_asm!(
-        // Otherwise a shared library that contains this one would export it.
-        ".hidden {this}",
-        ".cfi_startproc",
-        ".p2align 6",
+assembly_function! {
+    /// Selects the code by length.
+    ///
+    /// # Safety
+    /// The CPU has AVX2 and BMI2; otherwise as [`partial_raw`](super::partial_raw).
+    pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
         "cmp rsi, 64",
         "ja 2f",
         "cmp esi, 4",
@@ -227,9 +222,7 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         "add eax, r8d",
         "adc eax, 0",
         "4:",
-        "ret",
-        ".cfi_endproc",
-        this = sym partial,
+        "ret";
         lanes = sym LANES,
         selected = sym SELECTED,
         constants = sym CONSTANTS,
@@ -238,5 +231,5 @@ pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) 
         bias_of_128 = const BIAS_OF_128,
         from_257_to_512 = sym from_257_to_512,
         above_512 = sym above_512,
-    )
+    }
 }

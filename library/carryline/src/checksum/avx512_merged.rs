@@ -41,7 +41,7 @@ use super::avx512_copy::EDGES;
 use super::signed_words::{
     CONSTANTS, FACTORS, LANES_OF_1, LANES_OF_2, LANES_OF_4, return_with, swap_if_shifted,
 };
-use core::arch::naked_asm;
+use crate::blocks::assembly_function;
 
 /// Adds lines: of each, the number of the sum, that of a vector for the words, and the address. A line is 13 bytes of code, unless
 /// its address is a register alone.
@@ -145,18 +145,13 @@ pub(super) use sum_of_lanes;
 /// last 64 bytes of a page.
 macro_rules! kernel {
     ($($up_to_64:expr),+; $($operand:ident = sym $function:path),*) => {
-        /// Selects the code by length.
-        ///
-        /// # Safety
-        /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as
-        /// [`partial_raw`]($crate::checksum::partial_raw).
-        #[unsafe(naked)]
-        pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
+        assembly_function! {
+            /// Selects the code by length.
+            ///
+            /// # Safety
+            /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as
+            /// [`partial_raw`]($crate::checksum::partial_raw).
+            pub(super) unsafe extern "C" fn partial(data: *const u8, len: usize, seed: u32) -> u32 {
                 $($up_to_64,)+
                 ".p2align 6",
                 // Near the end of a page: 64 bytes that end with the data, of which the last are added. After an odd number of bytes, their
@@ -374,9 +369,7 @@ macro_rules! kernel {
                 "shl r8d, 20",
                 sum_of_lanes!("ecx"),
                 swap_if_shifted!("r10b", "ecx"),
-                return_with!("edx"),
-                ".cfi_endproc",
-                this = sym partial,
+                return_with!("edx");
                 constants = sym CONSTANTS,
                 factors = const FACTORS,
                 lanes_of_1 = const LANES_OF_1,
@@ -386,7 +379,7 @@ macro_rules! kernel {
                 blocks = sym blocks,
                 most = const BLOCK_BYTES,
                 $($operand = sym $function,)*
-            )
+            }
         }
     };
 }

@@ -29,7 +29,7 @@ use super::avx512_merged::{load_constants, sum_of_lanes, sum_of_positive_lanes};
 use super::signed_words::{
     BIAS_OF_64, BIAS_OF_64_BYTES, CONSTANTS, FACTORS, LANES_OF_2, LANES_OF_4, return_with, swap_if_shifted,
 };
-use core::arch::naked_asm;
+use crate::blocks::assembly_function;
 
 /// The most bytes that are copied without a loop: 32 lines between the ends. The sum is below 2^32: the lines have at most 2^10
 /// words, and the ends 96 that may count 256 times.
@@ -49,18 +49,13 @@ macro_rules! lines {
 /// Defines an entry point that jumps to `$many` above [`MOST_BYTES`].
 macro_rules! entry {
     ($(#[$attribute:meta])* $entry:ident, $many:ident) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as
-        /// [`copy_and_sum_raw`](super::copy_and_sum_raw).
-        #[unsafe(naked)]
-        pub(super) unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
+        assembly_function! {
+            $(#[$attribute])*
+            ///
+            /// # Safety
+            /// The CPU has AVX512F, BW, VL and VNNI and BMI2; otherwise as
+            /// [`copy_and_sum_raw`](super::copy_and_sum_raw).
+            pub(super) unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
                 "cmp rdx, 64",
                 "jae 2f",
                 // Below 64: two masked moves, unless they are slow; see `is_mask_slow_at_either`.
@@ -230,9 +225,7 @@ macro_rules! entry {
                 "vpaddd zmm20, zmm20, zmm22",
                 sum_of_lanes!("edx"),
                 swap_if_shifted!("r10b", "edx"),
-                return_with!("ecx"),
-                ".cfi_endproc",
-                this = sym $entry,
+                return_with!("ecx");
                 constants = sym CONSTANTS,
                 edges = sym EDGES,
                 one_after_the_other = sym one_after_the_other,
@@ -243,7 +236,7 @@ macro_rules! entry {
                 lanes_of_4 = const LANES_OF_4,
                 bias_of_64 = const BIAS_OF_64,
                 bias_of_64_bytes = const BIAS_OF_64_BYTES,
-            )
+            }
         }
     };
 }

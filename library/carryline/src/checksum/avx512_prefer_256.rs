@@ -20,7 +20,7 @@ use super::avx512_merged::{
 use super::signed_words::{
     CONSTANTS, FACTORS, LANES_OF_1, LANES_OF_2, LANES_OF_4, return_with, swap_if_shifted,
 };
-use core::arch::naked_asm;
+use crate::blocks::assembly_function;
 
 kernel!(
     "cmp rsi, 65",

@@ -6,8 +6,8 @@
 //! in two lines, it was no faster than LLVM's.
 
 use super::returning::{entries, loops_returning};
+use crate::blocks::assembly_function;
 use crate::dispatch::CopyCode;
-use core::arch::naked_asm;
 use core::arch::x86_64::__m256i;
 
 loops_returning!(
@@ -50,17 +50,12 @@ pub(super) use four_at_each_end;
 /// `$above_256` for more. The code is the same whether or not the declaration says that `dst` is returned.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?, $above_256:ident) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        /// The CPU has AVX2; otherwise as the function for more than 256 bytes.
-        #[unsafe(naked)]
-        $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
+        assembly_function! {
+            $(#[$attribute])*
+            ///
+            /// # Safety
+            /// The CPU has AVX2; otherwise as the function for more than 256 bytes.
+            $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
                 "cmp rdx, 64",
                 "ja 4f",
                 "sub edx, 16",
@@ -138,11 +133,9 @@ macro_rules! entry {
                 "mov [rdi + rdx], sil",
                 "mov [r8], cl",
                 "3:",
-                "ret",
-                ".cfi_endproc",
-                this = sym $entry,
+                "ret";
                 above_256 = sym $above_256,
-            )
+            }
         }
     };
 }

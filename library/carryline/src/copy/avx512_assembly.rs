@@ -24,9 +24,8 @@
 
 use super::avx512::unmasked;
 use super::returning::{entries, loops_returning};
-use crate::blocks::returned;
+use crate::blocks::{assembly_function, returned};
 use crate::dispatch::CopyCode;
-use core::arch::naked_asm;
 use core::arch::x86_64::__m512i;
 
 loops_returning!(
@@ -42,18 +41,13 @@ pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx512_
 /// `$above_512` for more.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?, $above_512:ident) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as the function for more than 512
-        /// bytes.
-        #[unsafe(naked)]
-        $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
+        assembly_function! {
+            $(#[$attribute])*
+            ///
+            /// # Safety
+            /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as the function for more than 512
+            /// bytes.
+            $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
                 "cmp rdx, 128",
                 "ja 3f",
                 "cmp edx, 63",
@@ -175,12 +169,10 @@ macro_rules! entry {
                 "sub rdi, r8",
                 "vmovdqu8 zmm16 {{k1}} {{z}}, [rsi]",
                 "vmovdqu8 [rdi] {{k1}}, zmm16",
-                "ret",
-                ".cfi_endproc",
-                this = sym $entry,
+                "ret";
                 unmasked = sym unmasked_returning,
                 above_512 = sym $above_512,
-            )
+            }
         }
     };
 }

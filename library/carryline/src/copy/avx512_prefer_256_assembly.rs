@@ -19,9 +19,8 @@
 use super::avx2_assembly::{four_at_each_end, loops, overlapping_loops};
 use super::avx512_assembly::unmasked_returning;
 use super::returning::entries;
-use crate::blocks::returned;
+use crate::blocks::{assembly_function, returned};
 use crate::dispatch::CopyCode;
-use core::arch::naked_asm;
 
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx512_prefer_256::CODE };
@@ -29,18 +28,13 @@ pub(super) const CODE: CopyCode = CopyCode { copy, overlapping, ..super::avx512_
 /// Defines an entry point that copies up to 256 bytes, where all loads come before all stores, and jumps to `$above_256` for more.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?, $above_256:ident) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as the function for more than 256
-        /// bytes.
-        #[unsafe(naked)]
-        $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
-            naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
+        assembly_function! {
+            $(#[$attribute])*
+            ///
+            /// # Safety
+            /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as the function for more than 256
+            /// bytes.
+            $visible unsafe extern "C" fn $entry(dst: *mut u8, src: *const u8, len: usize) $(-> $returned)? {
                 "cmp rdx, 128",
                 "ja 3f",
                 "cmp edx, 64",
@@ -81,12 +75,10 @@ macro_rules! entry {
                 "cmp rdx, 256",
                 "ja {above_256}",
                 returned!($($returned)?),
-                four_at_each_end!(),
-                ".cfi_endproc",
-                this = sym $entry,
+                four_at_each_end!();
                 unmasked = sym unmasked_returning,
                 above_256 = sym $above_256,
-            )
+            }
         }
     };
 }

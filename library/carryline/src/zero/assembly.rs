@@ -145,33 +145,6 @@ macro_rules! up_to_16_blocks {
     };
 }
 
-/// Defines an entry point in assembly that begins on a line of code: its attributes and name, the result if there is one, what it
-/// requires, the list of instructions, and their operands.
-macro_rules! entry_point {
-    (
-        $(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?,
-        $safety:literal, [$($code:expr),* $(,)?], $($operands:tt)*
-    ) => {
-        $(#[$attribute])*
-        ///
-        /// # Safety
-        #[doc = $safety]
-        #[unsafe(naked)]
-        $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
-            core::arch::naked_asm!(
-                // Otherwise a shared library that contains this one would export it.
-                ".hidden {this}",
-                ".cfi_startproc",
-                ".p2align 6",
-                $($code,)*
-                ".cfi_endproc",
-                this = sym $entry,
-                $($operands)*
-            )
-        }
-    };
-}
-
 /// Defines the entry points of a kernel in assembly by its macro `$entry`, which takes the attributes, the name, and the result if there
 /// is one.
 macro_rules! entries {
@@ -188,4 +161,4 @@ macro_rules! entries {
     };
 }
 
-pub(super) use {aligned_seven_and_last, entries, entry_point, up_to_16_blocks, up_to_64};
+pub(super) use {aligned_seven_and_last, entries, up_to_16_blocks, up_to_64};

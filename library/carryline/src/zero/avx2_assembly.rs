@@ -15,9 +15,9 @@
 //! 3 % less. With 512, 256 and 128 tested before 64 there would be 0.58, but 16 to 64 bytes would take two lines of code
 //! and a core cycle more, and the sets with sizes that a predictor has learned would be slower.
 
-use super::assembly::{entries, entry_point, up_to_16_blocks, up_to_64};
+use super::assembly::{entries, up_to_16_blocks, up_to_64};
 use super::avx2::large_by_size;
-use crate::blocks::{begin_on_a_line, unlikely, zero_aligned_loop};
+use crate::blocks::{assembly_function, begin_on_a_line, unlikely, zero_aligned_loop};
 use crate::dispatch::ZeroCode;
 use crate::intent::LOOPS_BELOW_BYTES;
 use core::arch::x86_64::__m256i;
@@ -29,11 +29,12 @@ pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::avx2::CODE };
 /// or not the declaration says that `dst` is returned.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
-        entry_point! {
+        assembly_function! {
             $(#[$attribute])*
-            $visible $entry $(-> $returned)?,
-            "The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).",
-            [
+            ///
+            /// # Safety
+            /// The CPU has AVX2; otherwise as [`fill_raw`](super::fill_raw).
+            $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
                 up_to_64!("vpxor xmm0, xmm0, xmm0", "vmovdqu"),
                 "4:",
                 "cmp rsi, 512",
@@ -62,10 +63,10 @@ macro_rules! entry {
                 "ret",
                 ".p2align 6",
                 "6:",
-                up_to_16_blocks!("vpxor xmm0, xmm0, xmm0", "vmovdqu", "vmovdqa", "ymm0", "vzeroupper"),
-            ],
-            above_512 = sym above_512,
-            block = const 32,
+                up_to_16_blocks!("vpxor xmm0, xmm0, xmm0", "vmovdqu", "vmovdqa", "ymm0", "vzeroupper");
+                above_512 = sym above_512,
+                block = const 32,
+            }
         }
     };
 }

@@ -25,13 +25,12 @@
 //! With four masked 32-byte stores for up to 128 bytes, of which no length is mispredicted, the sets memset-D, -L and -Q take 14 % less
 //! in a prototype and the other three as much, but one size of up to 64 bytes at random offsets 5.2 instead of 3.9 to 4.0.
 
-use super::assembly::{entries, entry_point};
+use super::assembly::entries;
 use super::avx512::unmasked;
 use super::avx512_branched::large_by_size;
-use crate::blocks::returned;
+use crate::blocks::{assembly_function, returned};
 use crate::dispatch::ZeroCode;
 use crate::intent::LOOPS_BELOW_BYTES;
-use core::arch::naked_asm;
 
 /// The code of this kernel.
 pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::avx512_branched::CODE };
@@ -94,11 +93,12 @@ macro_rules! line_by_line {
 /// whether or not the declaration says that `dst` is returned.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
-        entry_point! {
+        assembly_function! {
             $(#[$attribute])*
-            $visible $entry $(-> $returned)?,
-            "The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).",
-            [
+            ///
+            /// # Safety
+            /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+            $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
                 // Up to 63 is exactly one line.
                 "cmp rsi, 512",
                 "ja 8f",
@@ -190,34 +190,28 @@ macro_rules! entry {
                 "5:",
                 "cmp rsi, {loops_below}",
                 "jae {large}",
-                line_by_line!(),
-            ],
-            unmasked = sym unmasked_returning,
-            loops_below = const LOOPS_BELOW_BYTES,
-            large = sym large,
+                line_by_line!();
+                unmasked = sym unmasked_returning,
+                loops_below = const LOOPS_BELOW_BYTES,
+                large = sym large,
+            }
         }
     };
 }
 
 entries!(entry);
 
-/// The part of `zero` for more than 512 bytes.
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `512 < len < LOOPS_BELOW_BYTES`; otherwise as
-/// [`fill_raw`](super::fill_raw).
-#[unsafe(naked)]
-pub(super) unsafe extern "C" fn lines(dst: *mut u8, len: usize) {
-    naked_asm!(
-        ".hidden {this}",
-        ".cfi_startproc",
-        ".p2align 6",
+assembly_function! {
+    /// The part of `zero` for more than 512 bytes.
+    ///
+    /// # Safety
+    /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); `512 < len < LOOPS_BELOW_BYTES`; otherwise as
+    /// [`fill_raw`](super::fill_raw).
+    pub(super) unsafe extern "C" fn lines(dst: *mut u8, len: usize) {
         "vpxor xmm0, xmm0, xmm0",
         "mov rax, rdi",
-        line_by_line!(),
-        ".cfi_endproc",
-        this = sym lines,
-    )
+        line_by_line!();
+    }
 }
 
 /// Returns `dst`.

@@ -21,9 +21,9 @@
 //! mispredictions, brought memset-D from 22.1 to 19.7, -M from 15.3 to 13.6, -Q from 11.3 to 10.6, -A from 11.2 to 10.8, -B and -L no gain;
 //! but one size up to 128 bytes took 0.6 more, and learnt sizes 0.3 to 0.6 more, where the C library's routine is faster then.
 
-use super::assembly::{entries, entry_point, up_to_16_blocks};
+use super::assembly::{entries, up_to_16_blocks};
 use super::avx2_assembly::above_512;
-use crate::blocks::returned;
+use crate::blocks::{assembly_function, returned};
 use crate::dispatch::ZeroCode;
 
 /// The code of this kernel.
@@ -33,11 +33,12 @@ pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::avx512_prefer_256::C
 /// declaration says that `dst` is returned.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
-        entry_point! {
+        assembly_function! {
             $(#[$attribute])*
-            $visible $entry $(-> $returned)?,
-            "The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).",
-            [
+            ///
+            /// # Safety
+            /// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as [`fill_raw`](super::fill_raw).
+            $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
                 "cmp rsi, 128",
                 "ja 5f",
                 // Up to 128: two masked stores. Up to 64 bytes, both are the same store; above, the mask is full.
@@ -97,10 +98,10 @@ macro_rules! entry {
                 "6:",
                 "cmp rsi, 512",
                 "ja {above_512}",
-                up_to_16_blocks!("vpxor xmm0, xmm0, xmm0", "vmovdqu", "vmovdqa", "ymm0", "vzeroupper"),
-            ],
-            above_512 = sym above_512,
-            block = const 32,
+                up_to_16_blocks!("vpxor xmm0, xmm0, xmm0", "vmovdqu", "vmovdqa", "ymm0", "vzeroupper");
+                above_512 = sym above_512,
+                block = const 32,
+            }
         }
     };
 }

@@ -5,9 +5,11 @@
 //! 9.1, 128 10.2 and 9.8, others the same; at random offsets 1 to 256 bytes 22.2 and 21.6, unpredictable sizes of memset-A, -B, -D, -L and
 //! -Q 19.7, 18.9, 36.9, 16.2 and 24.6, and 19.5, 18.7, 36.8, 16.6 and 24.4.
 
-use super::assembly::{entries, entry_point, up_to_16_blocks, up_to_64};
+use super::assembly::{entries, up_to_16_blocks, up_to_64};
 use super::sse2::large_by_size;
-use crate::blocks::{Block16, begin_on_a_line, unlikely, zero_aligned_loop, zero_rep_stosb};
+use crate::blocks::{
+    Block16, assembly_function, begin_on_a_line, unlikely, zero_aligned_loop, zero_rep_stosb,
+};
 use crate::dispatch::ZeroCode;
 use crate::intent::{NARROW_LOOPS_BELOW_BYTES, Plan};
 
@@ -18,11 +20,12 @@ pub(super) const CODE: ZeroCode = ZeroCode { zero, ..super::sse2::CODE };
 /// or not the declaration says that `dst` is returned.
 macro_rules! entry {
     ($(#[$attribute:meta])* $visible:vis $entry:ident $(-> $returned:ty)?) => {
-        entry_point! {
+        assembly_function! {
             $(#[$attribute])*
-            $visible $entry $(-> $returned)?,
-            "As [`fill_raw`](super::fill_raw).",
-            [
+            ///
+            /// # Safety
+            /// As [`fill_raw`](super::fill_raw).
+            $visible unsafe extern "C" fn $entry(dst: *mut u8, len: usize) $(-> $returned)? {
                 up_to_64!("xorps xmm0, xmm0", "movups"),
                 // 65 to 128, in one line: four stores at each end.
                 "4:",
@@ -44,10 +47,10 @@ macro_rules! entry {
                 "5:",
                 "cmp rsi, 256",
                 "ja {above_256}",
-                up_to_16_blocks!("xorps xmm0, xmm0", "movups", "movaps", "xmm0", ""),
-            ],
-            above_256 = sym above_256,
-            block = const 16,
+                up_to_16_blocks!("xorps xmm0, xmm0", "movups", "movaps", "xmm0", "");
+                above_256 = sym above_256,
+                block = const 16,
+            }
         }
     };
 }
