@@ -117,7 +117,7 @@ unsafe fn fill_loop<B: Block, const FETCHED: bool>(dst: *mut u8, len: usize, fil
 /// and else `4 * k + 6`; this makes `4 * k + 1` if `r` is below 2, and else `4 * k + 5`. In the mean of all lengths they are as many, but
 /// multiples of 128 are frequent, and a plain loop makes `4 * k` if they are aligned. There, by four and by seven, at random offsets: 544
 /// bytes 13.8 and 15.9, 575 16.6 and 15.9, 640 16.6 and 15.9, 900 24.7 and 26.9, 1024 25.0 and 24.3, 1500 36.4 and 35.7, the fleet's
-/// memset-D 24.0 and 23.9, -M 17.1 and 16.8. Copies have four: with seven, sizes from 513 to 1024 take 1.0 more.
+/// memset-D 24.0 and 23.9, -M 17.1 and 16.8. Copies have four.
 ///
 /// No branch depends on the alignment; see [`copy_apart`](super::copy_apart), whose proof has the same `m` and `n`. Here `g = m / 4 - 1`
 /// groups, rounded down, precede the seven. They end inside, because `4 * g <= m - 4 < n`, and reach them, because
