@@ -100,9 +100,14 @@ fn run_all(commands: &[String], few: bool) {
     let unmeasured = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library/carryline/profiles/unmeasured.toml");
     place.write("tuning.toml", &std::fs::read(unmeasured).expect("a profile"));
     place.write("main.c", b"int main(void) { return 0; }\n");
-    // `real` looks for it where cargo puts it.
+    // `real` looks for the interposer where cargo puts it, a page where `cargo xtask install` does.
     #[cfg(target_os = "linux")]
-    xtask::preload().expect("the interposer can be built");
+    {
+        let built = xtask::preload().expect("the interposer can be built");
+        std::fs::create_dir_all(place.file(".local/lib/carryline")).expect("a folder");
+        let installed = place.file(".local/lib/carryline/libcarryline-preload.so");
+        std::os::unix::fs::symlink(built, installed).expect("a link");
+    }
     place.shared_object("mine", RIGHT_SUM);
     for folder in [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions", "bin"] {
         std::fs::create_dir_all(place.file(folder)).expect("a folder");
