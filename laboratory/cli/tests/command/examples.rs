@@ -100,7 +100,7 @@ fn run_all(commands: &[String], few: bool) {
     let unmeasured = concat!(env!("CARGO_MANIFEST_DIR"), "/../../library/carryline/profiles/unmeasured.toml");
     place.write("tuning.toml", &std::fs::read(unmeasured).expect("a profile"));
     place.write("main.c", b"int main(void) { return 0; }\n");
-    // `real` looks for the interposer where cargo puts it, a page where `cargo xtask install` does.
+    // `real` looks for the interposer where cargo puts it; a page of docs names the place where `cargo xtask install` puts it.
     #[cfg(target_os = "linux")]
     {
         let built = xtask::preload().expect("the interposer can be built");

@@ -21,11 +21,14 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// 0.7 more. Of the fleet's sets two differ: memcpy-D 26.0 and 26.4, memcpy-A 15.5 and 15.4, but in alternating builds of the
 /// command 15.2 and 15.6.
 ///
-/// With the last group loaded before anything is stored, which would allow an overlap, 1500 bytes take 40.1, memcpy-A 0.3 more. With it
-/// stored before the loop, so that nothing waits for the loop's last branch, nothing changes. In groups of two, 1500 bytes take 37.3, but
-/// sizes from 257 to 512 25.6. With seven blocks at the end, as in [`fill_between_ends`](super::fills), on a busy host, lengths up to 33
-/// bytes above a multiple of 128 take 2 to 3 ticks more and all others 0.7 to 1.6 less: 512 bytes at offset 0 19.1 and 18.4, 1024 31.2 and
-/// 30.0, 900 29.8 and 32.8; sizes that vary and the fleet's sets the same.
+/// With the last group loaded before anything is stored, which would allow an overlap, 1500 bytes take 40.1, memcpy-A 0.3 more. In
+/// groups of two, 1500 bytes take 37.3, but sizes from 257 to 512 25.6.
+///
+/// With the end stored before the loop, so that it does not wait for the loop's last branch, sizes from 257 to 512 take 20.9 instead of
+/// 22.2 and memcpy-D 26.2 instead of 26.9, but 257 bytes at offset 0 9.1 instead of 8.4, and single sizes at random offsets up to 0.6
+/// more. With seven blocks at the end, as in fills, 512 bytes at offset 0 take 12.7 instead of 13.4, and 1024 23.9 instead of 24.6, but
+/// lengths 2 to 33 bytes above a multiple of 128 1.5 to 2.8 more (900 bytes 23.9 instead of 21.8), and sizes from 257 to 1024 31.4
+/// instead of 29.1.
 ///
 /// Blocks of other sizes are copied by [`copy_forward`]. Prototypes that load the last group first: with blocks of 16 bytes, of
 /// which this CPU stores two at a time, 200 to 2500 bytes take up to 8 % longer; with blocks of 64, which it splits, and
