@@ -106,7 +106,8 @@ pub fn with(settings: Settings, choices: &[Choice]) -> Settings {
 fn of_question(question: &Question, evidence: &[Evidence]) -> Vec<Choice> {
     let non_temporal = question.non_temporal.filter(|name| *name != SHARE);
     let relevant = |times: &&Times| {
-        times.decision == question.alternative && (!question.is_not_soon() || times.setting == Setting::Cold)
+        let is_cold = matches!(times.setting, Setting::Cold | Setting::Arena);
+        times.decision == question.alternative && (!question.is_not_soon() || is_cold)
     };
     let of_cpu: Vec<(&str, Vec<&Times>)> = evidence
         .iter()

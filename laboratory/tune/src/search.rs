@@ -1,10 +1,11 @@
-//! The search: kernels, then thresholds, then the distance of prefetches, then where prefetches far ahead replace them.
+//! The search: kernels, then thresholds, then the distance of prefetches, then what replaces some of these: prefetches far
+//! ahead and `clzero`.
 
 use crate::arms::{self, Cell, Lab};
-use crate::questions::{FAR_PREFETCHES, PREFETCHES, Question, stores};
+use crate::questions::{LAST, PREFETCHES, Question, stores};
 use crate::settings::{Settings, function};
 use crate::thresholds::{Answer, Knobs, Measured, search_thresholds};
-use carryline::internals::cpu;
+use carryline::internals::cpu::{self, Features};
 use carryline::internals::dispatch::{Function, kernels};
 use carryline::internals::tuning::Decision;
 use carryline_conditions::sizes::Sizes;
@@ -21,7 +22,7 @@ const FOR_STORES: f64 = 0.5;
 /// See [`FOR_KERNELS`].
 const FOR_PREFETCHES: f64 = 0.17;
 /// See [`FOR_KERNELS`].
-const FOR_FAR_PREFETCHES: f64 = 0.08;
+const FOR_LAST: f64 = 0.08;
 /// See [`FOR_KERNELS`].
 const FOR_DISTANCES: f64 = 0.05;
 /// The most kernels of one function that are compared: the first ones in its list.
@@ -46,18 +47,22 @@ pub fn search(
     prefetches.retain(|question| question.family != Family::Checksum || sums_prefetch(base));
     let has_distance = families.contains(&Family::Checksum) && sums_prefetch(base);
     let distances = if has_distance { FOR_DISTANCES } else { 0.0 };
-    let mut far: Vec<Question> = FAR_PREFETCHES.into_iter().filter(is_asked).collect();
-    far.retain(|question| question.family != Family::Checksum || sums_prefetch_far(base));
+    let mut last: Vec<Question> = LAST.into_iter().filter(is_asked).collect();
+    last.retain(|question| match question.family {
+        Family::Checksum => sums_prefetch_far(base),
+        Family::Zero => cpu::features().contains(Features::CLZERO),
+        Family::Copy | Family::CopyChecksum => true,
+    });
     let part = |questions: &[Question], part: f64| if questions.is_empty() { 0.0 } else { part };
     let parts = [
         FOR_KERNELS,
         part(&stores, FOR_STORES),
         part(&prefetches, FOR_PREFETCHES),
         distances,
-        part(&far, FOR_FAR_PREFETCHES),
+        part(&last, FOR_LAST),
     ];
     let all: f64 = parts.iter().sum();
-    let [for_kernels, for_stores, for_prefetches, for_distances, for_far] =
+    let [for_kernels, for_stores, for_prefetches, for_distances, for_last] =
         parts.map(|part| time.mul_f64(part / all));
 
     let mut settings = search_kernels(lab, base, families, folder, for_kernels)?;
@@ -75,7 +80,7 @@ pub fn search(
     if has_distance {
         settings = search_distance(lab, &settings, folder, for_distances)?;
     }
-    settings = ask(settings, &far, for_far)?;
+    settings = ask(settings, &last, for_last)?;
     Ok(Answer { settings, measured })
 }
 

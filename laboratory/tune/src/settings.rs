@@ -121,7 +121,7 @@ impl Knobs for Settings {
         // Clamped to the bounds of each decision.
         let (least, most) = (1, u64::MAX);
         if questions.iter().all(|question| question.non_temporal.is_none()) {
-            return vec![("loops", with(most, most)), ("loops that prefetch", with(least, most))];
+            return vec![("without", with(most, most)), ("with", with(least, most))];
         }
         vec![
             ("loops", with(most, most)),

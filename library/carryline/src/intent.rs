@@ -141,6 +141,16 @@ pub enum Way {
     String,
     /// Non-temporal stores, if the kernel has them and the call has enough whole lines.
     NonTemporal,
+    /// Zeroing only: the same by `clzero`, if the CPU has it.
+    Clzero,
+}
+
+impl Way {
+    /// Whether nothing is left in the caches, if the kernel can do that.
+    #[must_use]
+    pub const fn is_non_temporal(self) -> bool {
+        matches!(self, Way::NonTemporal | Way::Clzero)
+    }
 }
 
 /// How a kernel executes one call: the [`Intent`] resolved for its length and this machine.
@@ -152,7 +162,7 @@ pub enum Way {
 /// use carryline::internals::plan::{Plan, Way};
 /// use carryline::Next;
 /// let far = Plan::of_zero(Next::NotSoon.into(), 1 << 20);
-/// assert!(far.way == Way::NonTemporal && !far.source_done);
+/// assert!(far.way.is_non_temporal() && !far.source_done);
 /// let (dst, src) = (0x20_0000 as *const u8, 0x10_0000 as *const u8);
 /// let near = Plan::of_copy(Next::ReadHere.into(), dst, src, 1500);
 /// assert!(near.way == Way::Loop && !near.source_done);
@@ -220,8 +230,11 @@ impl Plan {
     pub(crate) fn unfenced(self, intent: Intent) -> Plan {
         match intent.next {
             Next::NotSoon | Next::Device => {
-                let fetched = self.fetched && self.way == Way::NonTemporal;
-                Plan { way: Way::NonTemporal, source_done: intent.source_done, fetched }
+                let (way, fetched) = match self.way {
+                    Way::NonTemporal | Way::Clzero => (self.way, self.fetched),
+                    Way::Loop | Way::String => (Way::NonTemporal, false),
+                };
+                Plan { way, source_done: intent.source_done, fetched }
             }
             _ => self,
         }
@@ -262,10 +275,11 @@ impl Plan {
             Job::Zero => false,
             Job::Copy { .. } => intent.source_done && (is_non_temporal || len >= decided(Decision::ReadOnce)),
         };
-        let way = match () {
-            () if is_non_temporal => Way::NonTemporal,
-            () if !is_read_once && len >= decided(string) && is_string_safe => Way::String,
-            () => Way::Loop,
+        let way = match job {
+            Job::Zero if is_non_temporal && len >= decided(Decision::Clzero) => Way::Clzero,
+            _ if is_non_temporal => Way::NonTemporal,
+            _ if !is_read_once && len >= decided(string) && is_string_safe => Way::String,
+            _ => Way::Loop,
         };
         let is_fetched = |prefetch| !is_read_once && len >= decided(prefetch);
         let fetched = match (way, job) {
@@ -273,7 +287,7 @@ impl Plan {
             (Way::NonTemporal, Job::Copy { .. }) => {
                 len >= PREFETCH_FAR_LEAST_BYTES && is_fetched(Decision::CopyPrefetchFar)
             }
-            (Way::NonTemporal | Way::String, _) => false,
+            (Way::NonTemporal | Way::Clzero | Way::String, _) => false,
         };
         Plan { way, source_done: is_read_once, fetched }
     }
@@ -302,7 +316,7 @@ fn is_rep_movsb_safe(dst: usize, src: usize) -> bool {
 /// ```
 #[inline]
 pub fn drain() {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(target_arch = "x86_64")]
     crate::blocks::fence();
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
 }

@@ -50,7 +50,7 @@ mod x86_64 {
         portable,
     };
     use crate::blocks::{
-        Block16, fence, fill_non_temporal, fill_prefetched_loop, fill_rep_stosb, is_mask_slow,
+        Block16, fence, fill_non_temporal, fill_prefetched_loop, fill_rep_stosb, is_mask_slow, zero_by_clzero,
     };
     use crate::intent::{Intent, Plan, Way};
     use core::arch::x86_64::{__m256i, __m512i, _bzhi_u64, _mm512_mask_storeu_epi8, _mm512_set1_epi8};
@@ -71,8 +71,10 @@ mod x86_64 {
                         Way::Loop if plan.fetched => fill_prefetched_loop::<$block>(dst, len, byte),
                         Way::Loop => fill_aligned_loop::<$block>(dst, len, byte),
                         Way::String => fill_rep_stosb(dst, len, byte),
-                        Way::NonTemporal => {
-                            fill_non_temporal::<$block>(dst, len, byte);
+                        Way::NonTemporal | Way::Clzero => {
+                            if plan.way != Way::Clzero || byte != 0 || !zero_by_clzero(dst, len) {
+                                fill_non_temporal::<$block>(dst, len, byte);
+                            }
                             fence();
                         }
                     }

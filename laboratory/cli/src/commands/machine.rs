@@ -47,7 +47,7 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
     vec![
         format!("the library uses the profile '{}' ({origin}){hint}", profile.name()),
         format!(
-            "it zeroes by loops{}, which {}; {}",
+            "it zeroes by loops{}, which {}; {}; non-temporal stores {}",
             by_string(
                 "rep stosb",
                 [
@@ -60,6 +60,7 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
             ),
             does("fetch what they overwrite", of(Decision::ZeroPrefetch)),
             beyond_caches(of(Decision::ZeroNonTemporal)),
+            does("use 'clzero'", of(Decision::Clzero)),
         ),
         format!(
             "it copies by loops{}, which {}; {}; non-temporal copies {}; it {}",

@@ -20,9 +20,13 @@ use core::sync::atomic::{Ordering, compiler_fence};
 mod apart;
 #[cfg(all(target_arch = "x86_64", any(target_os = "linux", target_os = "none")))]
 mod assembly;
+#[cfg(target_arch = "x86_64")]
+mod clzero;
 mod dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod far;
+#[cfg(target_arch = "x86_64")]
+mod fence;
 mod fills;
 mod loops;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -43,9 +47,13 @@ pub(crate) use assembly::assembly_function;
     any(target_os = "linux", target_os = "none")
 ))]
 pub(crate) use assembly::returned;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use clzero::zero_by_clzero;
 pub(crate) use dirty::zero_if_dirty;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use far::{prefetch_far, prefetch_page_far};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use fence::fence;
 pub(crate) use fills::{fill_aligned_loop, zero_aligned_loop};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use fills::{fill_prefetched_loop, zero_mostly_aligned};
@@ -67,7 +75,7 @@ pub(crate) use masked::{
 };
 pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use non_temporal::{copy_non_temporal, fence, fill_non_temporal, zero_non_temporal};
+pub(crate) use non_temporal::{copy_non_temporal, fill_non_temporal, zero_non_temporal};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use rep::fill_rep_stosb;
 #[cfg(target_arch = "x86_64")]

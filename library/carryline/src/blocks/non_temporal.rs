@@ -3,17 +3,16 @@
 //!
 //! A non-temporal store does not read the line that it overwrites and leaves nothing in the caches. It is
 //! weakly ordered: a later store, such as that of a flag, may become visible before it. Only functions marked
-//! as unfenced may expose this to their callers. [`fence`] restores the order, once per call.
+//! as unfenced may expose this to their callers. [`fence`](super::fence) restores the order, once per call.
 //!
-//! `clzero` zeroes a line in the same way and, where measured (Zen 5), at the same speed, so the same
-//! instruction is used here for all vendors.
+//! `clzero` zeroes a line in the same way: see [`zero_by_clzero`](super::zero_by_clzero).
 
 use super::{
     Block, Fill, LINE_BYTES, READ_FAR, READ_ONCE, Zero, bytes_to_multiple, copy_up_to_64, fill_up_to_64,
     load, prefetch_far, prefetch_page_far,
 };
 use core::arch::asm;
-use core::arch::x86_64::{__m128i, __m256i, __m512i, _MM_HINT_NTA, _MM_HINT_T0, _mm_prefetch, _mm_sfence};
+use core::arch::x86_64::{__m128i, __m256i, __m512i, _MM_HINT_NTA, _MM_HINT_T0, _mm_prefetch};
 use core::mem::MaybeUninit;
 
 /// A block that can be stored non-temporally.
@@ -57,13 +56,6 @@ streams! { __m128i: "avx", "vmovntdq", xmm_reg; }
 streams! {
     __m256i: "avx", "vmovntdq", ymm_reg;
     __m512i: "avx512f", "vmovntdq", zmm_reg;
-}
-
-/// Orders all stores so far before all later ones.
-#[inline(always)]
-pub(crate) fn fence() {
-    // SAFETY: part of SSE, which every CPU of the architecture has.
-    unsafe { _mm_sfence() };
 }
 
 /// Zeroes with non-temporal stores, unfenced.

@@ -43,7 +43,7 @@ fn every_intent_has_its_threshold_in_every_profile() {
             (Next::NotSoon, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
             (Next::Device, COPY, profile.decisions.get(Decision::CopyNonTemporal)),
         ] {
-            let is_non_temporal = |len| way(profile, next, len, job) == Way::NonTemporal;
+            let is_non_temporal = |len| way(profile, next, len, job).is_non_temporal();
             assert!(!is_non_temporal(0) && !is_non_temporal(from - 1), "{} {next:?} {job:?}", profile.name);
             assert!(
                 is_non_temporal(from) && is_non_temporal(usize::MAX),
@@ -51,7 +51,9 @@ fn every_intent_has_its_threshold_in_every_profile() {
                 profile.name
             );
         }
-        assert_ne!(way(profile, Next::ReadHere, usize::MAX, COPY), Way::NonTemporal);
+        for job in [Job::Zero, COPY] {
+            assert!(!way(profile, Next::ReadHere, usize::MAX, job).is_non_temporal());
+        }
     }
 }
 
@@ -118,6 +120,31 @@ fn non_temporal_copies_prefetch_far_from_their_threshold_on() {
 }
 
 #[test]
+fn non_temporal_zeroing_uses_clzero_from_its_threshold_on() {
+    const FROM: usize = 4096;
+    let decided = |decision| match decision {
+        Decision::CacheShare => SHARE,
+        Decision::LastLevel => LAST_LEVEL,
+        Decision::Clzero => FROM,
+        Decision::ZeroNonTemporal | Decision::CopyNonTemporal => 1024,
+        _ => unmeasured().decisions.get(decision),
+    };
+    let of = |intent: Intent, len, job| Plan::of(intent, len, job, decided).unfenced(intent).way;
+    for next in [Next::NotSoon, Next::Device] {
+        assert_eq!(of(next.into(), FROM - 1, Job::Zero), Way::NonTemporal, "{next:?}");
+        assert_eq!(of(next.into(), FROM, Job::Zero), Way::Clzero, "{next:?}");
+        assert_eq!(of(next.into(), FROM, COPY), Way::NonTemporal, "{next:?}");
+        let part = Intent::new(next).part_of(SHARE);
+        assert_eq!(of(part, FROM - 1, Job::Zero), Way::NonTemporal, "{next:?}: the length decides");
+    }
+    for next in [Next::Unknown, Next::ReadElsewhere] {
+        assert_eq!(of(next.into(), FROM, Job::Zero), Way::Loop, "{next:?}");
+        assert_eq!(of(next.into(), LAST_LEVEL, Job::Zero), Way::Clzero, "{next:?}");
+    }
+    assert_eq!(of(Next::ReadHere.into(), LAST_LEVEL, Job::Zero), Way::Loop);
+}
+
+#[test]
 fn distances_and_single_reads_disable_string_instructions() {
     for profile in profiles() {
         for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
@@ -181,7 +208,7 @@ fn the_job_size_replaces_the_length() {
         [(1, 1 << 20, true), (600, from - 1, false), (1 << 16, 1, true), (0, 0, false)]
     {
         let way = way(unmeasured(), Intent::new(Next::NotSoon).part_of(job), len, Job::Zero);
-        assert_eq!(way == Way::NonTemporal, expected, "{len} of {job}");
+        assert_eq!(way.is_non_temporal(), expected, "{len} of {job}");
     }
     let large = Intent::default().part_of(2 << 20);
     assert_eq!(way(unmeasured(), large, 64, Job::Zero), Way::NonTemporal);
@@ -212,7 +239,7 @@ fn extreme_thresholds_work() {
     for threshold in [0, 1, usize::MAX] {
         for next in [Next::Unknown, Next::ReadElsewhere] {
             let is_non_temporal =
-                |len| Plan::of(next.into(), len, Job::Zero, |_| threshold).way == Way::NonTemporal;
+                |len| Plan::of(next.into(), len, Job::Zero, |_| threshold).way.is_non_temporal();
             assert!(!is_non_temporal(0));
             assert_eq!(is_non_temporal(1 << 40), threshold <= 1 << 40);
             assert!(is_non_temporal(usize::MAX));

@@ -92,6 +92,8 @@ decisions! {
         "Replaces `rep_movsb_from_bytes` where moves are of at most 16 bytes: without AVX2, or without vectors.";
     ZeroNonTemporal = "zero_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "Zeroing of at least this length is non-temporal if not read soon; below, the fence costs more than it saves.";
+    Clzero = "clzero_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
+        "Non-temporal zeroing of at least this length uses `clzero`, AMD's instruction for a whole line.";
     CopyNonTemporal = "copy_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "Copies of at least this length are non-temporal if not read soon.";
     ZeroPrefetch = "zero_prefetch_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
@@ -141,6 +143,7 @@ impl Decision {
             | Decision::RepMovsbNotSoon
             | Decision::RepMovsbNarrow => true,
             Decision::ZeroNonTemporal
+            | Decision::Clzero
             | Decision::CopyNonTemporal
             | Decision::ZeroPrefetch
             | Decision::CopyPrefetch

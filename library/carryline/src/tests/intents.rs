@@ -71,8 +71,11 @@ const NON_TEMPORAL: Plan = Plan { way: Way::NonTemporal, source_done: true, fetc
 #[test]
 fn non_temporal_zeros_are_seen_before_a_later_store() {
     for kernel in usable(zero::kernels::KERNELS) {
-        // SAFETY: the memory has `BYTES` bytes; the CPU has what the kernel needs.
-        publish(|dst, _| unsafe { (kernel.function.planned)(dst, BYTES, NON_TEMPORAL) }, |_| 0);
+        for way in [Way::NonTemporal, Way::Clzero] {
+            let plan = Plan { way, source_done: false, fetched: false };
+            // SAFETY: the memory has `BYTES` bytes; the CPU has what the kernel needs.
+            publish(|dst, _| unsafe { (kernel.function.planned)(dst, BYTES, plan) }, |_| 0);
+        }
     }
 }
 

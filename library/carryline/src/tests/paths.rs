@@ -166,3 +166,18 @@ fn string_instructions_are_exact_from_one_line() {
     let rep_movsb = |dst: *mut u8, src: *const u8, len| unsafe { blocks::copy_rep_movsb(dst, src, len) };
     copy::check_everywhere("rep movsb", &rep_movsb, some_copies(64));
 }
+
+#[test]
+fn clzero_is_exact_from_one_line() {
+    let has_clzero = features().contains(Features::CLZERO);
+    zero::check_everywhere(
+        "clzero",
+        // SAFETY: len accessible bytes, at least 64.
+        &|dst, len| match unsafe { blocks::zero_by_clzero(dst, len) } {
+            true => assert!(has_clzero),
+            // SAFETY: len accessible bytes.
+            false => unsafe { blocks::zero_aligned_loop::<Block16>(dst, len) },
+        },
+        some(if has_clzero { 64 } else { 129 }),
+    );
+}

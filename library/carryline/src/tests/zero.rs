@@ -13,6 +13,7 @@ use crate::zero::kernels::KERNELS;
 pub(super) type Call<'a> = &'a dyn Fn(*mut u8, usize);
 
 const NON_TEMPORAL: Plan = Plan { way: intent::Way::NonTemporal, source_done: false, fetched: false };
+const BY_CLZERO: Plan = Plan { way: intent::Way::Clzero, source_done: false, fetched: false };
 const BY_LOOP: Plan = Plan { way: intent::Way::Loop, source_done: false, fetched: false };
 const PREFETCHED: Plan = Plan { way: intent::Way::Loop, source_done: false, fetched: true };
 const BY_STRING: Plan = Plan { way: intent::Way::String, source_done: false, fetched: false };
@@ -32,10 +33,15 @@ fn for_each_entry(code: ZeroCode, then: &mut dyn FnMut(&str, Call)) {
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     then("planned non-temporal", &|dst, len| unsafe { (code.planned)(dst, len, NON_TEMPORAL) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
+    then("planned by clzero", &|dst, len| unsafe { (code.planned)(dst, len, BY_CLZERO) });
+    // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     then("unfenced by loop", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_LOOP) });
     // SAFETY: the target has len accessible bytes that no other thread accesses; the CPU has what the kernel
     // needs.
     then("unfenced non-temporal", &|dst, len| unsafe { (code.unfenced)(dst, len, NON_TEMPORAL) });
+    // SAFETY: the target has len accessible bytes that no other thread accesses; the CPU has what the kernel
+    // needs.
+    then("unfenced by clzero", &|dst, len| unsafe { (code.unfenced)(dst, len, BY_CLZERO) });
     // SAFETY: the target has len accessible bytes; the CPU has what the kernel needs.
     then("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
 }

@@ -120,12 +120,13 @@ pub fn fill() {
 }
 
 /// The value of a decision on a CPU with these features, so that no call has to look at them: without fast string
-/// instructions, their thresholds are [`NEVER`]; and kernels read the same decisions whatever the width of their stores.
+/// instructions or `clzero`, their thresholds are [`NEVER`]; and kernels read the same decisions whatever the width of their stores.
 fn value(profile: &Profile<'_>, decision: Decision, features: Features) -> usize {
     // Programs without vectors, such as operating systems, are compiled without SSE2.
     let is_narrow = cfg!(not(target_feature = "sse2")) || !features.contains(Features::AVX2);
     match decision {
         _ if decision.is_of_string() && !features.contains(Features::ERMS) => NEVER,
+        Decision::Clzero if !features.contains(Features::CLZERO) => NEVER,
         Decision::RepStosb if is_narrow => profile.decisions.get(Decision::RepStosbNarrow),
         Decision::RepMovsb if is_narrow => profile.decisions.get(Decision::RepMovsbNarrow),
         // Every CPU with AVX2 executes `prefetchw`, if only as no operation; the first 64-bit ones need not.
@@ -328,8 +329,8 @@ mod tests {
         let zen3 = built_in("amd-zen3").expect("a built-in profile");
         let narrow = zen3.decisions.get(Decision::RepStosbNarrow);
         assert!(narrow < NEVER);
-        let [without_avx2, with_avx2] =
-            [Features::SSE2, Features::AVX2].map(|features| features.union(Features::ERMS));
+        let [without_avx2, with_avx2] = [Features::SSE2, Features::AVX2]
+            .map(|features| features.union(Features::ERMS).union(Features::CLZERO));
         assert_eq!(value(zen3, Decision::RepStosb, without_avx2), narrow);
         let granite_rapids = built_in("intel-granite-rapids").expect("a built-in profile");
         let narrow_copies = granite_rapids.decisions.get(Decision::RepMovsbNarrow);
@@ -351,9 +352,10 @@ mod tests {
             for decision in Decision::ALL.iter().copied() {
                 let own = profile.decisions.get(decision);
                 assert_eq!(value(profile, decision, with_avx2), own, "{name}");
-                let is_string = decision.name().starts_with("rep_");
+                let needs_feature =
+                    ["rep_", "clzero_"].iter().any(|start| decision.name().starts_with(start));
                 let without = value(profile, decision, Features::AVX2);
-                assert_eq!(without, if is_string { NEVER } else { own }, "{name}");
+                assert_eq!(without, if needs_feature { NEVER } else { own }, "{name}");
             }
         }
     }

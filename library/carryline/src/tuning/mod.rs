@@ -22,6 +22,7 @@
 //! rep_movsb_not_soon_from_bytes = "never"
 //! rep_movsb_narrow_from_bytes = "never"
 //! zero_non_temporal_from_bytes = 16_384
+//! clzero_from_bytes = "never"
 //! copy_non_temporal_from_bytes = 16_384
 //! zero_prefetch_from_bytes = "never"
 //! copy_prefetch_from_bytes = "never"

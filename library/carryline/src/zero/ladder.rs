@@ -51,8 +51,8 @@ macro_rules! ladder {
         unsafe extern "C" fn large(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
             // SAFETY: len exceeds what each path requires; the level by contract.
             unsafe {
-                if plan.way == $crate::intent::Way::NonTemporal {
-                    $crate::blocks::zero_non_temporal::<$block>(dst, len);
+                if plan.way.is_non_temporal() {
+                    non_temporal(dst, len, plan.way);
                     $crate::blocks::fence();
                 } else {
                     kept(dst, len, plan);
@@ -80,16 +80,32 @@ macro_rules! ladder {
             }
         }
 
+        /// Non-temporal stores, or `clzero`, unfenced.
+        ///
+        /// # Safety
+        /// The CPU has the level; `len >= NON_TEMPORAL_LEAST_BYTES`; otherwise as
+        /// [`fill_raw_unfenced`](super::fill_raw_unfenced).
+        $(#[$level])*
+        #[inline]
+        unsafe fn non_temporal(dst: *mut u8, len: usize, way: $crate::intent::Way) {
+            // SAFETY: the same contract.
+            unsafe {
+                if way != $crate::intent::Way::Clzero || !$crate::blocks::zero_by_clzero(dst, len) {
+                    $crate::blocks::zero_non_temporal::<$block>(dst, len);
+                }
+            }
+        }
+
         /// As `planned`, without the fence after non-temporal stores.
         ///
         /// # Safety
         /// The CPU has the level; otherwise as [`fill_raw_unfenced`](super::fill_raw_unfenced).
         $(#[$level])*
         unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: $crate::intent::Plan) {
-            // SAFETY: the same contract; len exceeds what `zero_non_temporal` requires where it is called.
+            // SAFETY: the same contract; len is what `non_temporal` requires where it is called.
             unsafe {
-                if plan.way == $crate::intent::Way::NonTemporal && len >= $crate::intent::NON_TEMPORAL_LEAST_BYTES {
-                    $crate::blocks::zero_non_temporal::<$block>(dst, len);
+                if plan.way.is_non_temporal() && len >= $crate::intent::NON_TEMPORAL_LEAST_BYTES {
+                    non_temporal(dst, len, plan.way);
                 } else {
                     planned(dst, len, plan);
                 }

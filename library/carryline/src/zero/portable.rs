@@ -1,17 +1,22 @@
 //! Zeroing with 16-byte stores, without CPU-specific instructions; plans have no effect. In programs for x86-64 without
-//! vectors, such as operating systems, this is the only kernel; there it uses `rep stosb` where the profile says so.
+//! vectors, such as operating systems, this is the only kernel; there it uses `rep stosb` where the profile says so, and `clzero`
+//! where the plan does.
 
-#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
-use crate::blocks::zero_rep_stosb;
 use crate::blocks::{
     Block16, zero_aligned_loop, zero_head_tail, zero_if_dirty, zero_mixed_up_to_64, zero_up_to_32,
 };
+#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+use crate::blocks::{fence, zero_by_clzero, zero_rep_stosb};
 use crate::dispatch::ZeroCode;
 use crate::intent::{LOOPS_BELOW_BYTES, Plan};
 #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
-use crate::{intent::NARROW_LOOPS_BELOW_BYTES, profile::Decision, tuning::known};
+use crate::{
+    intent::{NARROW_LOOPS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES, Way},
+    profile::Decision,
+    tuning::known,
+};
 
-pub(super) const CODE: ZeroCode = ZeroCode { zero, read_here, planned, unfenced: planned, if_dirty };
+pub(super) const CODE: ZeroCode = ZeroCode { zero, read_here, planned, unfenced, if_dirty };
 
 /// Up to 128 bytes with overlapping stores at both ends; above, a loop of 64 bytes.
 ///
@@ -51,7 +56,24 @@ pub(super) unsafe extern "C" fn read_here(dst: *mut u8, len: usize) {
 
 /// # Safety
 /// As [`fill_raw`](super::fill_raw).
-unsafe extern "C" fn planned(dst: *mut u8, len: usize, _: Plan) {
+unsafe extern "C" fn planned(dst: *mut u8, len: usize, plan: Plan) {
+    // SAFETY: the same contract; the fence orders the stores.
+    unsafe { unfenced(dst, len, plan) };
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+    if plan.way == Way::Clzero {
+        fence();
+    }
+}
+
+/// # Safety
+/// As [`fill_raw_unfenced`](super::fill_raw_unfenced).
+unsafe extern "C" fn unfenced(dst: *mut u8, len: usize, plan: Plan) {
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+    // SAFETY: `dst` is valid for writes of `len` bytes by contract.
+    if plan.way == Way::Clzero && len >= NON_TEMPORAL_LEAST_BYTES && unsafe { zero_by_clzero(dst, len) } {
+        return;
+    }
+    let _ = plan;
     // SAFETY: `dst` is valid for writes of `len` bytes by contract.
     unsafe { zero(dst, len) }
 }

@@ -9,7 +9,8 @@ use carryline::internals::dispatch::{CopyCode, ZeroCode};
 use carryline::internals::kernels;
 use carryline::internals::plan::{Plan, Way};
 
-const PLANS: [Plan; 7] = [
+const PLANS: [Plan; 8] = [
+    Plan { way: Way::Clzero, source_done: false, fetched: false },
     Plan { way: Way::String, source_done: false, fetched: false },
     Plan { way: Way::Loop, source_done: false, fetched: false },
     Plan { way: Way::Loop, source_done: false, fetched: true },
@@ -34,7 +35,7 @@ unsafe fn ways_to_zero(code: ZeroCode, each: &mut dyn FnMut(&str, Zero)) {
     each("read_here", &|dst, len| unsafe { (code.read_here)(dst, len) });
     // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
     each("if_dirty", &|dst, len| assert!(unsafe { (code.if_dirty)(dst, len) } <= len));
-    for plan in &PLANS[..4] {
+    for plan in &PLANS[..5] {
         // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features.
         each("planned", &|dst, len| unsafe { (code.planned)(dst, len, *plan) });
         // SAFETY: by contract, the memory is writable and initialised, and the CPU has the features; only
