@@ -190,7 +190,7 @@ pub const LAST: [Question; 3] = [
         sizes: (KIB, 4 * MIB),
         then: Then::Nothing,
         // Flushed lines are in pages whose translations are cached. On Zen 4, `clzero` then takes up to 1.09 times as long as
-        // non-temporal stores, and otherwise 0.8 to 0.93 times.
+        // non-temporal stores; where they are looked up, 0.81 to 0.94 times.
         settings: &[Setting::Arena],
     },
     Question {

@@ -121,7 +121,10 @@ impl Knobs for Settings {
         // Clamped to the bounds of each decision.
         let (least, most) = (1, u64::MAX);
         if questions.iter().all(|question| question.non_temporal.is_none()) {
-            return vec![("without", with(most, most)), ("with", with(least, most))];
+            return vec![
+                ("neither prefetching nor clzero", with(most, most)),
+                ("prefetching or clzero", with(least, most)),
+            ];
         }
         vec![
             ("loops", with(most, most)),

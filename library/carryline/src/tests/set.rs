@@ -26,18 +26,23 @@ fn is_exact_around_thresholds() {
     let non_temporal_from_bytes = decided(Decision::CacheShare);
     let mut buffer = Guarded::new(non_temporal_from_bytes + (1 << 16));
     let image = buffer.all().to_vec();
-    let filled = vec![0xff; image.len()];
     let lengths = long_lengths(1 << 17, &thresholds).into_iter();
     for len in
         lengths.chain([non_temporal_from_bytes - 1, non_temporal_from_bytes, non_temporal_from_bytes + 65])
     {
-        for kernel in usable(KERNELS) {
+        // Of the bytes, only 0 may be stored by `clzero`.
+        for (kernel, byte) in usable(KERNELS).flat_map(|kernel| [(kernel, 0xff), (kernel, 0)]) {
+            let filled = vec![byte; len];
             for distance in [0, 1, 63] {
                 let target = buffer.ending(len, distance);
                 // SAFETY: len accessible bytes; the CPU has what the kernel needs.
-                let set = || unsafe { (kernel.function)(target, 0xff, len) };
-                let wrong = buffer.wrong_after(&image, target, &filled[..len], set);
-                assert_eq!(wrong, None, "set {}: len {len}, {distance} before the end", kernel.name);
+                let set = || unsafe { (kernel.function)(target, byte, len) };
+                let wrong = buffer.wrong_after(&image, target, &filled, set);
+                assert_eq!(
+                    wrong, None,
+                    "set {} {byte:#x}: len {len}, {distance} before the end",
+                    kernel.name
+                );
             }
         }
     }
