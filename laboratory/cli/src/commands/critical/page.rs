@@ -11,6 +11,7 @@ use carryline_engine::machine::Here;
 use carryline_engine::progress::Progress;
 use carryline_report::page::{Call, Code, Line, Listing, Predicted};
 use carryline_report::table::Emphasis;
+use carryline_variants::Variant;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -31,9 +32,10 @@ pub fn codes(calls: Vec<Call>, here: &Here, common: &Common) -> Vec<Code> {
     let (begin, all) = (Instant::now(), calls.len());
     let (progress, done) = (Progress::new(MOST, common.quiet), AtomicUsize::new(0));
     let code = |call: Call| {
-        let found = match begin.elapsed() < MOST {
-            true => follow(&call, &latencies, &source),
-            false => Err(format!(
+        let found = match carryline_variants::find(call.family, &call.variant) {
+            None => Err("not shown, because the routine is not one of this command's own".to_owned()),
+            Some(variant) if begin.elapsed() < MOST => follow(&call, variant, &latencies, &source),
+            Some(_) => Err(format!(
                 "no time was left to trace it; carryline critical {}/{} --size {} shows it",
                 call.family, call.variant, call.bytes
             )),
@@ -49,9 +51,12 @@ pub fn codes(calls: Vec<Call>, here: &Here, common: &Common) -> Vec<Code> {
 }
 
 /// The listing of a call, or the reason why there is none.
-fn follow(call: &Call, latencies: &Latencies, source: &str) -> Result<Listing, String> {
-    let variant = carryline_variants::find(call.family, &call.variant)
-        .ok_or_else(|| "not shown, because the routine is not one of this command's own".to_owned())?;
+fn follow(
+    call: &Call,
+    variant: &'static Variant,
+    latencies: &Latencies,
+    source: &str,
+) -> Result<Listing, String> {
     let size = usize::try_from(call.bytes).unwrap_or(SIZE);
     let args = Critical { size: Some(size), ..Critical::default() };
     let prediction = Prediction::of_variant(variant, &args, latencies).map_err(|error| error.to_string())?;
