@@ -1,8 +1,8 @@
-//! The sum by add-with-carry, in two independent chains.
+//! The sum by add-with-carry, in two or four independent chains.
 //!
 //! One chain of `adc` takes a cycle per 8 bytes. Two chains, over the two halves of each 128 bytes, run in
-//! parallel, since the CPU renames the carry flag. Each ends by adding its carry to itself, so that no carry
-//! is lost between them. This is assembly because Rust cannot guarantee that a carry stays in the flag from
+//! parallel, since the CPU renames the carry flag; so do four of each 256 bytes, where there are many. Each ends by adding its carry to
+//! itself, so that no carry is lost between them. This is assembly because Rust cannot guarantee that a carry stays in the flag from
 //! one addition to the next. Where object files are ELF, the kernel is [`adc_assembly`](super::adc_assembly).
 //!
 //! What is left of 128 bytes is assembly as a whole, in which each jump skips digits that are zero. LLVM's order of the
@@ -11,7 +11,7 @@
 //! 64 43.5 and 34.3; 129 bytes 20.1 and 22.6.
 
 use super::portable::below_8;
-use super::{fold_64, fold_128};
+use super::{FOUR_SUMS_FROM, fold_64, fold_128};
 use crate::blocks::unlikely;
 use core::arch::asm;
 
@@ -38,9 +38,9 @@ macro_rules! add_words {
 /// As [`partial_raw`](super::partial_raw).
 pub(crate) unsafe extern "C" fn partial(mut data: *const u8, len: usize, seed: u32) -> u32 {
     let mut low = u64::from(seed);
-    let mut high = 0;
-    // SAFETY: fewer than 8 bytes are read by `below_8`. Of more, 128 are read while at least 128 are left; `digits` gets the
-    // rest, with which at least 8 bytes end.
+    let mut high = 0_u64;
+    // SAFETY: fewer than 8 bytes are read by `below_8`. Of more, 256 are read while at least 256 are left, and 128 while at least
+    // 128; `digits` gets the rest, with which at least 8 bytes end.
     unsafe {
         if len < 8 {
             unlikely();
@@ -50,6 +50,18 @@ pub(crate) unsafe extern "C" fn partial(mut data: *const u8, len: usize, seed: u
             return digits(data, len, low, high);
         }
         let mut left = len;
+        if len >= FOUR_SUMS_FROM {
+            let (mut third, mut fourth) = (0_u64, 0_u64);
+            while left >= 256 {
+                add_words!(low, data, 0, 8, 16, 24, 32, 40, 48, 56);
+                add_words!(high, data, 64, 72, 80, 88, 96, 104, 112, 120);
+                add_words!(third, data, 128, 136, 144, 152, 160, 168, 176, 184);
+                add_words!(fourth, data, 192, 200, 208, 216, 224, 232, 240, 248);
+                data = data.add(256);
+                left -= 256;
+            }
+            high = fold_128(u128::from(high) + u128::from(third) + u128::from(fourth));
+        }
         while left >= 128 {
             add_words!(low, data, 0, 8, 16, 24, 32, 40, 48, 56);
             add_words!(high, data, 64, 72, 80, 88, 96, 104, 112, 120);

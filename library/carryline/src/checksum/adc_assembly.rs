@@ -7,18 +7,23 @@
 //! offsets 8 bytes 9.2 and 7.1, 64 7.6 and 7.3, 192 12.6 and 10.9, 576 27.6 and 26.7; lengths from 1 to 8 23.6 and 15.0, from 1 to 64 26.5 and
 //! 25.0, from 1 to 256 39.1 and 39.5. After whole steps of 128 bytes, jumps to the digits that are set took 576 bytes 26.2 and 1500 72.4.
 //!
-//! After whole steps of 128 bytes comes a jump into unrolled additions, as many as there are words left, which is mispredicted once where
-//! the digits are up to four times. In one process on Zen 4, with the digits and with this: lengths from 1 to 256 39.8 and 34.9, from 1
-//! to 1500 67.7 and 58.6; at random offsets 200 bytes 13.6 and 11.8, 994 50.0 and 47.9, 1421 72.7 and 69.1, 1500 74.8 and 70.6, but 320
-//! 16.2 and 17.2. The order of the words, the register that they are added to, and where a line of code begins exchange such gains and
-//! losses between sizes. With the jump from 8 bytes on, lengths from 1 to 64 take 20.5 instead of 24.3, and from 1 to 256 29.6, but 20
-//! bytes at random offsets 9.2 instead of 6.8, if the jump has had other targets before.
+//! After whole steps comes a jump into unrolled additions, as many as there are words left, which is mispredicted once where the digits
+//! are up to four times. From 512 bytes on there are four sums instead of two, so that a step of 256 bytes takes about as long as one of
+//! 128. The seed is added at the end: it is the result of the call before where a sum is made in pieces.
 //!
-//! The seed is added at the end: it is the result of the call before where a sum is made in pieces. Such calls of 200, 320 and 1500 bytes
-//! take 10.1, 14.8 and 69.6 ticks; with sums that begin with the seed, 16.9, 22.6 and 81.5. Independent ones take 1 % more in the mean.
+//! In one process on Zen 4, with two sums, digits and the seed first, and with this: at offset 0 385 bytes 18.0 and 17.6, 576 24.8 and
+//! 25.9, 994 46.7 and 39.7, 1500 70.3 and 53.9, 4096 196 and 137, 16 KiB 804 and 526; at random offsets 200 bytes 13.6 and 11.8, 257 14.7
+//! and 15.3, 385 20.2 and 20.2, 994 50.0 and 41.9, 1500 74.8 and 61.0, 4096 200 and 153, 16 KiB 808 and 597; lengths from 1 to 256 39.8
+//! and 35.5, from 1 to 1500 67.7 and 61.5. Pieces of 200, 320 and 1500 bytes 16.9, 22.5 and 81.5, now 10.4, 14.8 and 52.8.
+//!
+//! In prototypes there, the order of the words, the register that they are added to, and where a line of code begins exchanged gains and
+//! losses of up to a tenth between sizes. Four sums from 256 bytes on took 257 bytes at offset 0 14.1 instead of 12.7, and lengths from 1
+//! to 1500 59.9. Two sums for all lengths took 1500 bytes 67.5, and lengths from 1 to 1500 58.6. With the jump from 8 bytes on, lengths
+//! from 1 to 64 took 20.5 instead of 25.3, but 20 bytes at random offsets 9.2 instead of 6.8 if the jump had had other targets before.
 //!
 //! Not measured on other CPUs.
 
+use super::FOUR_SUMS_FROM;
 use crate::blocks::assembly_function;
 
 /// Adds the words at the given distances from `rdi` to `$sum`, with the carry out of the last.
@@ -59,6 +64,48 @@ macro_rules! return_folded {
         adc eax, 0
         ret
         "
+    };
+}
+
+/// As [`last_bytes`], of the word that begins `$back` bytes before `rdi + rsi`.
+macro_rules! last_bytes_of_rest {
+    ($back:literal) => {
+        concat!(
+            "mov r8, [rdi + rsi - ",
+            $back,
+            "]
+            lea ecx, [8*rsi + 7]
+            not ecx
+            shr r8, 8
+            shr r8, cl
+            "
+        )
+    };
+}
+
+/// Jumps to the last `rsi` bytes of the additions before the next [`end_of_words`]. The subtraction leaves no carry.
+macro_rules! jump_to_words {
+    () => {
+        "
+        lea r9, [rip + 12f]
+        sub r9, rsi
+        jmp r9
+        "
+    };
+}
+
+/// Adds the words at the given distances from `rdi`, and the carry, to `$sum`. Each takes four bytes of code.
+macro_rules! words {
+    ($sum:literal, $($at:literal),+) => {
+        concat!($("{{disp8}} adc ", $sum, ", [rdi + ", $at, "]\n",)+)
+    };
+}
+
+/// Adds the last bytes in `r8` and the second sum to the first, in the chain of the words before, and returns. There was no carry at
+/// its start, so that after a carry at most 2^64 - 2 is left: the last carry has room.
+macro_rules! end_of_words {
+    () => {
+        concat!("12:\nadc rax, r8\nadc rax, r10\n", return_folded!())
     };
 }
 
@@ -132,7 +179,10 @@ assembly_function! {
         "jnz 2b",
         return_with_last_bytes!(),
         ".p2align 6",
-        // 128 and more, in steps of 128.
+        // 128 and more: in steps of 128, with two sums.
+        "6:",
+        "cmp rsi, {four_sums_from} - 1",
+        "ja 10f",
         "6:",
         add_words!("rax", "0", "8", "16", "24", "32", "40", "48", "56"),
         add_words!("r10", "64", "72", "80", "88", "96", "104", "112", "120"),
@@ -143,43 +193,56 @@ assembly_function! {
         // A whole number of steps is frequent: powers of two.
         "test esi, esi",
         "jz 7f",
-        // The last 0 to 7 bytes as in `last_bytes`, and the words before them. A word is four bytes of code, and those of the first eight,
-        // with the end, are a line of it. The subtraction leaves no carry.
-        "mov r8, [rdi + rsi - 8]",
-        "lea ecx, [8*rsi + 7]",
+        last_bytes_of_rest!("8"),
         "and esi, 0x78",
-        "not ecx",
-        "shr r8, 8",
-        "lea r9, [rip + 22f]",
         "shr esi",
-        "shr r8, cl",
-        "sub r9, rsi",
-        "jmp r9",
+        jump_to_words!(),
+        // The additions of the first eight words, with the end, are a line of code.
         ".p2align 6",
         ".skip 64 - 7*4, 0x90",
-        "adc rax, [rdi + 112]",
-        "adc rax, [rdi + 104]",
-        "adc rax, [rdi + 96]",
-        "adc rax, [rdi + 88]",
-        "adc rax, [rdi + 80]",
-        "adc rax, [rdi + 72]",
-        "adc rax, [rdi + 64]",
-        "adc rax, [rdi + 56]",
-        "adc rax, [rdi + 48]",
-        "adc rax, [rdi + 40]",
-        "adc rax, [rdi + 32]",
-        "adc rax, [rdi + 24]",
-        "adc rax, [rdi + 16]",
-        "adc rax, [rdi + 8]",
-        "{{disp8}} adc rax, [rdi]",
-        "22:",
-        // One chain, at whose start there was no carry, so that after a carry at most 2^64 - 2 is left: the last carry has room.
-        "adc rax, r8",
-        "adc rax, r10",
-        return_folded!(),
+        words!("rax", "112", "104", "96", "88", "80", "72", "64", "56", "48", "40", "32", "24", "16", "8", "0"),
+        end_of_words!(),
         "7:",
         "add rax, r10",
         return_folded!(),
+        ".p2align 6",
+        // In steps of 256, with four sums. What is read begins 128 bytes before rdi, so that distances are a byte of code.
+        "10:",
+        "sub rdi, -128",
+        "xor r8d, r8d",
+        "xor r11d, r11d",
+        ".p2align 6",
+        "11:",
+        add_words!("rax", "-128", "-120", "-112", "-104", "-96", "-88", "-80", "-72"),
+        add_words!("r10", "-64", "-56", "-48", "-40", "-32", "-24", "-16", "-8"),
+        add_words!("r8", "0", "8", "16", "24", "32", "40", "48", "56"),
+        add_words!("r11", "64", "72", "80", "88", "96", "104", "112", "120"),
+        "add rdi, 256",
+        "add rsi, -256",
+        "cmp rsi, 255",
+        "ja 11b",
+        // There was no carry before these, so that after a carry at most 2^64 - 2 is left: the last carry has room.
+        "add r10, r8",
+        "adc r10, r11",
+        "adc r10, 0",
+        "test esi, esi",
+        "jz 7b",
+        last_bytes_of_rest!("136"),
+        // From the 17th word on they are in the second sum, whose end is as long as a word.
+        "shr esi, 3",
+        "cmp esi, 17",
+        "sbb esi, -1",
+        "shl esi, 2",
+        jump_to_words!(),
+        ".p2align 6",
+        ".skip 32, 0x90",
+        words!("r10", "112", "104", "96", "88", "80", "72", "64", "56", "48", "40", "32", "24", "16", "8", "0"),
+        "adc r10, 0",
+        "add rax, [rdi - 8]",
+        words!(
+            "rax", "-16", "-24", "-32", "-40", "-48", "-56", "-64", "-72", "-80", "-88", "-96", "-104", "-112", "-120", "-128"
+        ),
+        end_of_words!(),
         ".p2align 6",
         // Fewer than 8, of which no load goes beyond: a word of four bytes, and the last 0 to 3 as in `last_bytes`.
         "8:",
@@ -219,5 +282,6 @@ assembly_function! {
         "adc eax, esi",
         "adc eax, 0",
         "ret";
+        four_sums_from = const FOUR_SUMS_FROM,
     }
 }

@@ -15,8 +15,8 @@ use crate::dispatch::{ChecksumFn, CopyAndSumFn, Kernel};
 /// otherwise the first that the CPU supports is used.
 ///
 /// The order follows the bytes per cycle that the instructions allow, and was confirmed on Zen 5 with 32 KiB
-/// in the first-level cache: 512-bit dot products, then 256-bit additions, then two carry chains, each with
-/// one addition of 8 bytes per cycle. The laboratory ranks the kernels of the machine it runs on.
+/// in the first-level cache: 512-bit dot products, then 256-bit additions, then chains of additions with
+/// carry, of 8 bytes each. The laboratory ranks the kernels of the machine it runs on.
 pub static KERNELS: &[Kernel<ChecksumFn>] = &[
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     Kernel { name: "avx512", needs: AVX512_DOT, function: avx512::partial },

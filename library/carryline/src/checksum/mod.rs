@@ -224,6 +224,10 @@ pub(crate) const fn fold_64(sum: u64) -> u32 {
     (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32
 }
 
+/// From how many bytes on the kernels by add-with-carry have four sums instead of two; see `adc_assembly`.
+#[cfg(target_arch = "x86_64")]
+const FOUR_SUMS_FROM: usize = 512;
+
 /// Reduces 128 bits to 64 by end-around carry. The result is 0 only for 0.
 #[inline(always)]
 pub(crate) const fn fold_128(sum: u128) -> u64 {
