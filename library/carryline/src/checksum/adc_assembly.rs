@@ -87,7 +87,7 @@ macro_rules! last_bytes_of_rest {
 macro_rules! jump_to_words {
     () => {
         "
-        lea r9, [rip + 12f]
+        lea r9, [rip + 22f]
         sub r9, rsi
         jmp r9
         "
@@ -105,7 +105,7 @@ macro_rules! words {
 /// its start, so that after a carry at most 2^64 - 2 is left: the last carry has room.
 macro_rules! end_of_words {
     () => {
-        concat!("12:\nadc rax, r8\nadc rax, r10\n", return_folded!())
+        concat!("22:\nadc rax, r8\nadc rax, r10\n", return_folded!())
     };
 }
 
@@ -182,7 +182,7 @@ assembly_function! {
         // 128 and more: in steps of 128, with two sums.
         "6:",
         "cmp rsi, {four_sums_from} - 1",
-        "ja 10f",
+        "ja 20f",
         "6:",
         add_words!("rax", "0", "8", "16", "24", "32", "40", "48", "56"),
         add_words!("r10", "64", "72", "80", "88", "96", "104", "112", "120"),
@@ -207,12 +207,12 @@ assembly_function! {
         return_folded!(),
         ".p2align 6",
         // In steps of 256, with four sums. What is read begins 128 bytes before rdi, so that distances are a byte of code.
-        "10:",
+        "20:",
         "sub rdi, -128",
         "xor r8d, r8d",
         "xor r11d, r11d",
         ".p2align 6",
-        "11:",
+        "21:",
         add_words!("rax", "-128", "-120", "-112", "-104", "-96", "-88", "-80", "-72"),
         add_words!("r10", "-64", "-56", "-48", "-40", "-32", "-24", "-16", "-8"),
         add_words!("r8", "0", "8", "16", "24", "32", "40", "48", "56"),
@@ -220,7 +220,7 @@ assembly_function! {
         "add rdi, 256",
         "add rsi, -256",
         "cmp rsi, 255",
-        "ja 11b",
+        "ja 21b",
         // There was no carry before these, so that after a carry at most 2^64 - 2 is left: the last carry has room.
         "add r10, r8",
         "adc r10, r11",
