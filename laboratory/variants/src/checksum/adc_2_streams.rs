@@ -21,10 +21,16 @@ pub static VARIANT: Variant = Variant {
 /// # Safety
 /// See [the family](super).
 unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
-    let mut first = u64::from(seed);
-    let mut second = 0_u64;
-    let mut at = data;
-    let mut left = len;
+    // SAFETY: the caller owns len readable bytes.
+    ones_complement::reduce(unsafe { chains(u64::from(seed), 0, data, len) })
+}
+
+/// The one's-complement sum of `first`, `second` and `left` bytes in 64 bits.
+///
+/// # Safety
+/// `at` is valid for reads of `left` bytes.
+#[inline(always)]
+pub(super) unsafe fn chains(mut first: u64, mut second: u64, mut at: *const u8, mut left: usize) -> u64 {
     // SAFETY: each step reads only what is left: at least 128 bytes in the loop; after it, the bits of `left`
     // say which of 64 and 32 bytes follow, and fewer than 32 remain.
     unsafe {
@@ -45,6 +51,6 @@ unsafe extern "C" fn run(data: *const u8, len: usize, seed: u32) -> u32 {
             at = at.add(32);
         }
         let first = ones_complement::add_rest(first, at, left & 31);
-        ones_complement::reduce(ones_complement::add(first, second))
+        ones_complement::add(first, second)
     }
 }

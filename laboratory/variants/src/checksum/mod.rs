@@ -41,6 +41,8 @@ family! {
     #[cfg(target_arch = "x86_64")]
     adc_2_streams;
     #[cfg(target_arch = "x86_64")]
+    adc_4_streams;
+    #[cfg(target_arch = "x86_64")]
     adx_2_streams;
     odd_address_swap;
     specialised_40;
