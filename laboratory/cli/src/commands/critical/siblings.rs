@@ -14,7 +14,7 @@ use carryline_variants::Variant;
 /// Checksum variants that make the change; those for 40 bytes come first.
 const fn names(kind: Remedy) -> &'static [&'static str] {
     match kind {
-        Remedy::SplitTheChain => &["two_streams_40", "adc_2_streams"],
+        Remedy::SplitTheChain => &["two_streams_40", "adc_2_streams", "adc_4_streams"],
         Remedy::KeepTheCarry => &[],
         Remedy::WidenTheLoad => &["dead_code_40", "adc_1_stream"],
         Remedy::UseVectors => &["avx2"],
