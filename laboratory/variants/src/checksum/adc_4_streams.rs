@@ -1,4 +1,4 @@
-//! Four sums, each with its own add-with-carry chain: twice [`adc_2_streams`](super::adc_2_streams), in steps of 256 bytes.
+//! Four sums, each with its own add-with-carry chain: twice [`adc_2_streams`], in steps of 256 bytes.
 //!
 //! A chain adds a word per cycle, so that two leave a CPU idle that adds more than two words with carry in a cycle. What is left of
 //! 256 bytes is added by two.
