@@ -1,7 +1,7 @@
 //! Four sums, each with its own add-with-carry chain: twice [`adc_2_streams`], in steps of 256 bytes.
 //!
-//! A chain adds a word per cycle, so that two leave a CPU idle that adds more than two words with carry in a cycle. What is left of
-//! 256 bytes is added by two.
+//! A chain adds one word per cycle. Two do not keep a CPU busy that can add more than two words with carry in a cycle. What is left
+//! after the steps is added by two.
 
 use super::adc_2_streams;
 use crate::{
@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
     name: "adc_4_streams",
     routine: Routine::Checksum(run),
     summary: "four add-with-carry chains, 256 bytes per iteration",
-    provenance: "library/carryline, kernel adc: vandeven-2021, two streams without ADX, twice",
+    provenance: "vandeven-2021, two streams without ADX, doubled, as in the kernel adc of library/carryline",
     ..Variant::PLAIN
 };
 

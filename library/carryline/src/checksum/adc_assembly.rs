@@ -83,14 +83,22 @@ macro_rules! last_bytes_of_rest {
     };
 }
 
-/// Jumps to the last `rsi` bytes of the additions before the next [`end_of_words`]. The subtraction leaves no carry.
+/// Jumps to the last `rsi` bytes of the additions before the next [`end_of_words`]; the subtraction leaves no carry. After the jump, at
+/// label 7, returns the sum of whole steps. The additions begin in the middle of a line of code.
 macro_rules! jump_to_words {
     () => {
-        "
-        lea r9, [rip + 22f]
-        sub r9, rsi
-        jmp r9
-        "
+        concat!(
+            "
+            lea r9, [rip + 22f]
+            sub r9, rsi
+            jmp r9
+            .p2align 6
+            7:
+            add rax, r10
+            ",
+            return_folded!(),
+            ".p2align 5\n"
+        )
     };
 }
 
@@ -197,12 +205,7 @@ assembly_function! {
         "and esi, 0x78",
         "shr esi",
         jump_to_words!(),
-        ".p2align 6",
-        "7:",
-        "add rax, r10",
-        return_folded!(),
-        // The additions of the first eight words, with the end, are a line of code. The sixteenth is never reached.
-        ".p2align 5",
+        // Those of the first eight words, with the end, are a line of code. The sixteenth is never reached.
         words!("rax", "120", "112", "104", "96", "88", "80", "72", "64", "56", "48", "40", "32", "24", "16", "8", "0"),
         end_of_words!(),
         ".p2align 6",
@@ -234,11 +237,6 @@ assembly_function! {
         "sbb esi, -1",
         "shl esi, 2",
         jump_to_words!(),
-        ".p2align 6",
-        "7:",
-        "add rax, r10",
-        return_folded!(),
-        ".p2align 5",
         words!("r10", "112", "104", "96", "88", "80", "72", "64", "56", "48", "40", "32", "24", "16", "8", "0"),
         "adc r10, 0",
         "add rax, [rdi - 8]",
