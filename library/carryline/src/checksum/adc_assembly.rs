@@ -2,21 +2,21 @@
 //! for digits of the length that are set, and each leads to the start of a cache line of code. LLVM aligns no branch targets. Sums of 4 to
 //! 7 bytes need no branch on their digits.
 //!
-//! Alternating builds on Zen 4, gross ticks per call at offset 0, before (`adc`) and now: 1 byte 7.6 and 6.6, 5 7.2 and 6.4, 8 8.9 and 6.8, 16
-//! 8.7 and 6.0, 24 7.7 and 6.6, 40 7.7 and 6.4, 64 7.1 and 6.5, 96 9.0 and 7.2, 160 9.6 and 9.3, 576 24.6 and 24.9, 1500 70.7 and 70.3; at random
-//! offsets 8 bytes 9.2 and 7.1, 64 7.6 and 7.3, 192 12.6 and 10.9, 576 27.6 and 26.7; lengths from 1 to 8 23.6 and 15.0, from 1 to 64 26.5 and
-//! 25.0, from 1 to 256 39.1 and 39.5. After whole steps of 128 bytes, jumps to the digits that are set took 576 bytes 26.2 and 1500 72.4.
+//! Alternating builds on Zen 4, gross ticks per call at offset 0, by `adc` and by this: 1 byte 7.6 and 6.6, 5 7.2 and 6.4, 8 8.9 and 6.8, 16 8.7
+//! and 6.0, 24 7.7 and 6.6, 40 7.7 and 6.4, 64 7.1 and 6.5, 96 9.0 and 7.2; at random offsets 8 bytes 9.2 and 7.1, 64 7.6 and 7.3; lengths from 1
+//! to 8 23.6 and 15.0, from 1 to 64 26.5 and 25.0.
 //!
-//! After whole steps comes a jump into unrolled additions, as many as there are words left, which is mispredicted once where the digits
-//! are up to four times. From 512 bytes on there are four sums instead of two, so that a step of 256 bytes takes about as long as one of
-//! 128. The seed is added at the end: it is the result of the call before where a sum is made in pieces.
+//! After whole steps comes a jump into unrolled additions, as many as there are words left, which is mispredicted once where branches
+//! on the digits of the length are up to four times. From 512 bytes on there are four sums instead of two, so that a step of 256 bytes
+//! takes about as long as one of 128. The seed is added at the end: it is the result of the call before where a sum is made in pieces.
 //!
-//! In one process on Zen 4, with two sums, digits and the seed first, and with this: at offset 0 385 bytes 18.0 and 17.6, 576 24.8 and
-//! 25.9, 994 46.7 and 39.7, 1500 70.3 and 53.9, 4096 196 and 137, 16 KiB 804 and 526; at random offsets 200 bytes 13.6 and 11.8, 257 14.7
-//! and 15.3, 385 20.2 and 20.2, 994 50.0 and 41.9, 1500 74.8 and 61.0, 4096 200 and 153, 16 KiB 808 and 597; lengths from 1 to 256 39.8
-//! and 35.5, from 1 to 1500 67.7 and 61.5. Pieces of 200, 320 and 1500 bytes 16.9, 22.5 and 81.5, now 10.4, 14.8 and 52.8.
+//! Without these three and with them, in one process on Zen 4, gross ticks per call in the quieter of two runs: at offset 0 200 bytes
+//! 11.0 and 10.5, 385 17.6 and 17.6, 576 24.9 and 26.0, 994 46.7 and 38.3, 1500 70.3 and 53.8, 4096 197 and 140, 16 KiB 804 and 539; at
+//! random offsets 96 bytes 8.2 and 8.7, 200 13.6 and 11.9, 257 14.7 and 15.3, 385 20.3 and 20.1, 994 50.1 and 42.8, 1500 74.9 and 61.0, 4096
+//! 198 and 153, 16 KiB 811 and 603; lengths from 1 to 64 25.0 and 25.7, from 1 to 256 40.2 and 35.4, from 1 to 1500 67.9 and 61.5. Calls
+//! whose seed is the result of the call before: 200 bytes 17.3 and 10.8, 320 23.9 and 15.5, 1500 83 and 59.
 //!
-//! In prototypes there, the order of the words, the register that they are added to, and where a line of code begins exchanged gains and
+//! In prototypes there, the order of the words, the register that they are added to, and where a line of code begins shifted gains and
 //! losses of up to a tenth between sizes. Four sums from 256 bytes on took 257 bytes at offset 0 14.1 instead of 12.7, and lengths from 1
 //! to 1500 59.9. Two sums for all lengths took 1500 bytes 67.5, and lengths from 1 to 1500 58.6. With the jump from 8 bytes on, lengths
 //! from 1 to 64 took 20.5 instead of 25.3, but 20 bytes at random offsets 9.2 instead of 6.8 if the jump had had other targets before.
