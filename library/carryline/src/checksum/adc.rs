@@ -9,6 +9,9 @@
 //! same instructions had up to four jumps more. Medians of four alternating rounds on a busy Zen 3, at random offsets,
 //! with LLVM's order and with this: 40, 64 and 96 bytes 22.8, 18.0 and 20.5, 13.0, 13.4 and 16.3 ticks; lengths from 1 to
 //! 64 43.5 and 34.3; 129 bytes 20.1 and 22.6.
+//!
+//! With two chains and with four from 512 bytes on, in one process on a busy Zen 4, the quieter of two runs at random offsets: 994 bytes
+//! 48.5 and 43.7, 1500 80.5 and 71.7, 16 KiB 879 and 704, but lengths from 1 to 1500 68.1 and 73.6: another branch is mispredicted.
 
 use super::portable::below_8;
 use super::{FOUR_SUMS_FROM, fold_64, fold_128};
