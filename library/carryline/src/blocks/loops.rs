@@ -1,8 +1,8 @@
 //! Copying in loops of four blocks with aligned stores, in both directions.
 
-use super::{Block, load, store};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::{LINE_BYTES, bytes_to_next_multiple};
+use super::bytes_to_next_multiple;
+use super::{Block, LINE_BYTES, load, store};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use core::hint::select_unpredictable;
 use core::mem::MaybeUninit;
@@ -51,6 +51,8 @@ const READ_ONCE_AHEAD_BYTES: usize = 1024;
 /// What lies between the first block and the last group of four: `grouped` bytes in groups, from the first
 /// aligned block on, and after them, if `has_rest`, one aligned block. Or the mirror image of that: what lies
 /// between the first group and the last block, the groups up to the last multiple of the block before the end.
+/// Or, with groups from the first multiple of a line on, what lies between the first line and the last group; then the rest is a
+/// line, and ends where the last group begins.
 ///
 /// Both depend on the length alone. If the groups ran until they reach the last one, then at a quarter of the
 /// lengths some alignments would need a group more than others, and the end of the loop would be mispredicted for
@@ -65,6 +67,8 @@ const READ_ONCE_AHEAD_BYTES: usize = 1024;
 /// - Otherwise there is a rest, and `grouped` is `(a - 1) * G`. The block after them ends at or before
 ///   `(a - 1) * G + 2 * B::BYTES < len`, and at or after `(a - 1) * G + 1 + B::BYTES`, which is more than
 ///   `len - G`.
+/// - With lines of `L` bytes, `B::BYTES <= L <= G`, all this holds with `L` for `B::BYTES`, but for where a rest lies. It begins at
+///   `len - G - L`, which is `(a - 1) * G + b + 2 - L`, so at or before the end of the groups, which is at or after `(a - 1) * G + 1`.
 struct Middle {
     grouped: usize,
     has_rest: bool,
@@ -74,8 +78,14 @@ impl Middle {
     /// For `len >= 5 * B::BYTES`.
     #[inline(always)]
     const fn of<B: Block>(len: usize) -> Middle {
+        Middle::aligned_to::<B>(B::BYTES, len)
+    }
+
+    /// With groups from a multiple of `bytes` on: a block, or a line of at most four blocks. For `len >= 4 * B::BYTES + bytes`.
+    #[inline(always)]
+    const fn aligned_to<B: Block>(bytes: usize, len: usize) -> Middle {
         let group = 4 * B::BYTES;
-        Middle { grouped: (len - B::BYTES - 1) / group * group, has_rest: (len - 2) % group < B::BYTES - 1 }
+        Middle { grouped: (len - bytes - 1) / group * group, has_rest: (len - 2) % group < bytes - 1 }
     }
 }
 
@@ -203,7 +213,7 @@ pub(super) fn end_of_groups<B: Block>(dst: *const u8, len: usize) -> usize {
     len - 1 - (dst.addr().wrapping_add(len - 1) & (B::BYTES - 1))
 }
 
-/// Copies with one unaligned block at the start, four at the end and, between them, groups with aligned stores, in the
+/// Copies with an unaligned line at the start, four blocks at the end and, between them, groups with aligned stores, in the
 /// order that suits the distance between the buffers, without a branch on it.
 ///
 /// CPUs compare the low 12 bits of a load's address with those of the stores before it. If the two overlap in
@@ -213,8 +223,11 @@ pub(super) fn end_of_groups<B: Block>(dst: *const u8, len: usize) -> usize {
 /// and 157 to 160 downwards with the destination 200 to 700 bytes above the source, and 158 and 250 to 266
 /// with 3300 to 4000. A distance of a multiple of the block is the same in both directions.
 ///
+/// The groups begin with a line. Otherwise a downward copy, whose groups are stored upwards, comes back to a line after the group
+/// below it.
+///
 /// # Safety
-/// `len >= 6 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
+/// `len > 8 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
@@ -223,15 +236,16 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
     len: usize,
 ) {
     let group_bytes = 4 * B::BYTES;
+    let line_bytes = if B::BYTES < LINE_BYTES { LINE_BYTES } else { B::BYTES };
     let last_group = len - group_bytes;
-    // SAFETY: the head is the first block, and the tail the last group. Groups and rest are inside the buffers, see
-    // `Middle`; there is at least one group, because the data is at least two blocks longer than one. The order is
+    // SAFETY: the head is the first line, and the tail the last group. Groups and rest are inside the buffers, see
+    // `Middle`; there is at least one group, because the data is longer than a line and a group. The order is
     // irrelevant, because nothing overlaps.
     unsafe {
-        let head: MaybeUninit<B> = load(src);
+        let head: [MaybeUninit<B>; 4] = load_line(src);
         let tail: [MaybeUninit<B>; 4] = load_group(src.add(last_group));
-        let first = bytes_to_next_multiple(dst, B::BYTES);
-        let Middle { grouped, has_rest } = Middle::of::<B>(len);
+        let first = bytes_to_next_multiple(dst, line_bytes);
+        let Middle { grouped, has_rest } = Middle::aligned_to::<B>(line_bytes, len);
         let past = first + grouped;
         let (start, end, step) = order_by_distance(dst, src, first..past, group_bytes);
         let (mut to, mut from) = (dst.wrapping_add(start), src.wrapping_add(start));
@@ -251,11 +265,40 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
         }
         if has_rest {
             unlikely();
-            let rest: MaybeUninit<B> = load(src.add(past));
-            store(dst.add(past), rest);
+            let rest: [MaybeUninit<B>; 4] = load_line(src.add(last_group - line_bytes));
+            store_line(dst.add(last_group - line_bytes), rest);
         }
         store_group(dst.add(last_group), tail);
-        store(dst, head);
+        store_line(dst, head);
+    }
+}
+
+/// Loads the blocks of a line, or one block if it is longer.
+///
+/// # Safety
+/// `from` is valid for reads of a line, and of a block; a block is at least a quarter of a line.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
+    core::array::from_fn(|n| match n * B::BYTES {
+        // SAFETY: the first block, or one that ends at or before the end of the line.
+        at if n == 0 || at < LINE_BYTES => unsafe { load(from.add(at)) },
+        _ => MaybeUninit::uninit(),
+    })
+}
+
+/// Stores what [`load_line`] has loaded.
+///
+/// # Safety
+/// `to` is valid for writes of a line, and of a block; a block is at least a quarter of a line.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+unsafe fn store_line<B: Block>(to: *mut u8, blocks: [MaybeUninit<B>; 4]) {
+    for (n, block) in blocks.into_iter().enumerate() {
+        if n == 0 || n * B::BYTES < LINE_BYTES {
+            // SAFETY: the first block, or one that ends at or before the end of the line.
+            unsafe { store(to.add(n * B::BYTES), block) };
+        }
     }
 }
 
@@ -327,7 +370,7 @@ pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: 
         while end > last {
             end -= group_bytes;
             let group: [MaybeUninit<B>; 4] = load_group(src.add(end));
-            store_group(dst.add(end), group);
+            store_group_downwards(dst.add(end), group);
             compiler_fence(Ordering::SeqCst);
         }
         if has_rest {
@@ -364,6 +407,25 @@ pub(crate) unsafe fn store_group<B: Block>(to: *mut u8, group: [B; 4]) {
         store(to.add(B::BYTES), group[1]);
         store(to.add(2 * B::BYTES), group[2]);
         store(to.add(3 * B::BYTES), group[3]);
+    }
+}
+
+/// As [`store_group`], but blocks that are shorter than a line from the last one on: their groups may share lines, and a loop that
+/// goes downwards then does not come back to one after the group below it.
+///
+/// # Safety
+/// As [`store_group`].
+#[inline(always)]
+unsafe fn store_group_downwards<B: Block>(to: *mut u8, group: [B; 4]) {
+    // SAFETY: four blocks by contract.
+    unsafe {
+        if B::BYTES >= LINE_BYTES {
+            return store_group(to, group);
+        }
+        store(to.add(3 * B::BYTES), group[3]);
+        store(to.add(2 * B::BYTES), group[2]);
+        store(to.add(B::BYTES), group[1]);
+        store(to, group[0]);
     }
 }
 
