@@ -74,6 +74,9 @@ pub enum Setting {
 /// states no intent.
 pub const SHARE: &str = "cache_share_bytes";
 
+/// The decision about `rep movsb` at the distances at which it may be slow.
+pub const NEAR: &str = "rep_movsb_near_from_bytes";
+
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
@@ -177,10 +180,21 @@ pub const PREFETCHES: [Question; 4] = [
     },
 ];
 
-/// The questions that are asked when the others are answered, because they are about what those choose: prefetching a few lines far
-/// ahead replaces their prefetches, and `clzero` their non-temporal stores. Copies that are not read soon are non-temporal at all of
+/// The questions that are asked when the others are answered, because they are about what those choose: for which distances
+/// `rep movsb` is used, prefetching a few lines far ahead instead of their prefetches, and `clzero` for their non-temporal stores. Copies that are not read soon are non-temporal at all of
 /// these sizes, as others are beyond the caches. Few cells, because a call takes milliseconds.
-pub const LAST: [Question; 3] = [
+pub const LAST: [Question; 4] = [
+    // For those copies that a string instruction makes at other distances.
+    Question {
+        family: Family::Copy,
+        subject: "carryline",
+        alternative: NEAR,
+        non_temporal: Some(SHARE),
+        buffers: 2,
+        sizes: (2 * KIB, MIB),
+        then: Then::Nothing,
+        settings: &[Setting::Alias],
+    },
     Question {
         family: Family::Zero,
         subject: "carryline_not_soon",

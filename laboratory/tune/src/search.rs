@@ -2,7 +2,7 @@
 //! ahead and `clzero`.
 
 use crate::arms::{self, Cell, Lab};
-use crate::questions::{LAST, PREFETCHES, Question, stores};
+use crate::questions::{LAST, NEAR, PREFETCHES, Question, stores};
 use crate::settings::{Settings, function};
 use crate::thresholds::{Answer, Knobs, Measured, search_thresholds};
 use carryline::internals::cpu::{self, Features};
@@ -80,6 +80,9 @@ pub fn search(
     if has_distance {
         settings = search_distance(lab, &settings, folder, for_distances)?;
     }
+    // Where no copy is by `rep movsb`, the distance changes nothing.
+    let is_by_string = [Decision::RepMovsb, Decision::RepMovsbNarrow].map(|from| settings.bytes(from)) != [u64::MAX; 2];
+    last.retain(|question| question.alternative != NEAR || is_by_string);
     settings = ask(settings, &last, for_last)?;
     Ok(Answer { settings, measured })
 }

@@ -23,6 +23,7 @@ static unsigned char copied[BYTES];
     "rep_stosb_from_bytes = 16384\nrep_stosb_read_here_from_bytes = 16384\nrep_stosb_not_soon_from_bytes = 512\n"      \
     "rep_stosb_narrow_from_bytes = 4096\n"                                                                            \
     "rep_movsb_from_bytes = 16384\nrep_movsb_not_soon_from_bytes = \"never\"\nrep_movsb_narrow_from_bytes = 4096\n"    \
+    "rep_movsb_near_from_bytes = 4096\n"                                                                              \
     "zero_non_temporal_from_bytes = 512\ncopy_non_temporal_from_bytes = 512\nread_once_from_bytes = 512\n"             \
     "clzero_from_bytes = 512\n"                                                                                       \
     "zero_prefetch_from_bytes = 16384\ncopy_prefetch_from_bytes = 16384\n"                                             \

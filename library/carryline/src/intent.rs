@@ -183,8 +183,8 @@ pub struct Plan {
 enum Job {
     Zero,
     Copy {
-        /// `rep movsb` is not slow for this distance between the buffers.
-        is_string_safe: bool,
+        /// The destination is near above the source modulo 4096, where `rep movsb` may be slow.
+        is_near: bool,
     },
 }
 
@@ -212,14 +212,15 @@ impl Plan {
         size_of::<B>() <= 16
             && len >= NARROW_LOOPS_BELOW_BYTES
             && known(Decision::RepMovsb).is_some_and(|from| len >= from)
-            && is_rep_movsb_safe(dst.addr(), src.addr())
+            && (!is_near_above(dst.addr(), src.addr())
+                || known(Decision::RepMovsbNear).is_some_and(|from| len >= from))
     }
 
     /// The plan for copying `len` bytes from `src` to `dst`.
     #[must_use]
     #[inline(always)]
     pub fn of_copy(intent: Intent, dst: *const u8, src: *const u8, len: usize) -> Plan {
-        let job = Job::Copy { is_string_safe: is_rep_movsb_safe(dst.addr(), src.addr()) };
+        let job = Job::Copy { is_near: is_near_above(dst.addr(), src.addr()) };
         Plan::of(intent, len, job, decided)
     }
 
@@ -248,18 +249,18 @@ impl Plan {
     #[inline(always)]
     fn of(intent: Intent, len: usize, job: Job, decided: impl Fn(Decision) -> usize) -> Plan {
         let is_not_soon = matches!(intent.next, Next::NotSoon | Next::Device);
-        let (buffers, non_temporal, string, is_string_safe, prefetch) = match job {
+        let (buffers, non_temporal, string, is_near, prefetch) = match job {
             Job::Zero => {
                 let string = match intent.next {
                     Next::ReadHere => Decision::RepStosbReadHere,
                     Next::NotSoon | Next::Device => Decision::RepStosbNotSoon,
                     Next::Unknown | Next::ReadElsewhere => Decision::RepStosb,
                 };
-                (1, Decision::ZeroNonTemporal, string, true, Decision::ZeroPrefetch)
+                (1, Decision::ZeroNonTemporal, string, false, Decision::ZeroPrefetch)
             }
-            Job::Copy { is_string_safe } => {
+            Job::Copy { is_near } => {
                 let string = if is_not_soon { Decision::RepMovsbNotSoon } else { Decision::RepMovsb };
-                (2, Decision::CopyNonTemporal, string, is_string_safe, Decision::CopyPrefetch)
+                (2, Decision::CopyNonTemporal, string, is_near, Decision::CopyPrefetch)
             }
         };
         let job_bytes = len.max(intent.job_bytes);
@@ -271,6 +272,7 @@ impl Plan {
             Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= decided(Decision::LastLevel),
             Next::NotSoon | Next::Device => job_bytes >= decided(non_temporal),
         };
+        let is_string = || len >= decided(string) && (!is_near || len >= decided(Decision::RepMovsbNear));
         let is_read_once = match job {
             Job::Zero => false,
             Job::Copy { .. } => intent.source_done && (is_non_temporal || len >= decided(Decision::ReadOnce)),
@@ -278,7 +280,7 @@ impl Plan {
         let way = match job {
             Job::Zero if is_non_temporal && len >= decided(Decision::Clzero) => Way::Clzero,
             _ if is_non_temporal => Way::NonTemporal,
-            _ if !is_read_once && len >= decided(string) && is_string_safe => Way::String,
+            _ if !is_read_once && is_string() => Way::String,
             _ => Way::Loop,
         };
         let is_fetched = |prefetch| !is_read_once && len >= decided(prefetch);
@@ -293,12 +295,12 @@ impl Plan {
     }
 }
 
-/// False if the destination is 1 to 63 bytes above the source modulo 4096: at 1 to 31, `rep movsb` is 16
+/// Whether the destination is 1 to 63 bytes above the source modulo 4096. At 1 to 31, `rep movsb` is 16
 /// times slower on Zen 3, and CPUs that compare only the low bits of addresses take such a distance for an
-/// overlap.
+/// overlap. [`Decision::RepMovsbNear`] says where it is faster than a loop all the same.
 #[inline(always)]
-fn is_rep_movsb_safe(dst: usize, src: usize) -> bool {
-    dst.wrapping_sub(src).wrapping_sub(1) & 4095 >= 63
+fn is_near_above(dst: usize, src: usize) -> bool {
+    dst.wrapping_sub(src).wrapping_sub(1) & 4095 < 63
 }
 
 /// Orders the stores of unfenced calls, such as [`zero::fill_unfenced`](crate::zero::fill_unfenced), before

@@ -68,7 +68,13 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
                 "rep movsb",
                 [(of(Decision::RepMovsb), ""), (of(Decision::RepMovsbNotSoon), " for bytes not read soon")],
                 of(Decision::RepMovsbNarrow),
-                ", but not if the destination lies 1 to 63 bytes above the source modulo 4096"
+                &format!(
+                    ", but {} if the destination lies 1 to 63 bytes above the source modulo 4096",
+                    match of(Decision::RepMovsbNear) {
+                        usize::MAX => "not".to_owned(),
+                        near => format!("only {}", from(near)),
+                    }
+                )
             ),
             does("fetch what they overwrite", of(Decision::CopyPrefetch)),
             beyond_caches(of(Decision::CopyNonTemporal)),

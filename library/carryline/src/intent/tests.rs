@@ -5,7 +5,7 @@ use crate::profile::{Profile, built_in, built_in_names};
 
 const SHARE: usize = 2 << 20;
 const LAST_LEVEL: usize = 8 << 20;
-const COPY: Job = Job::Copy { is_string_safe: true };
+const COPY: Job = Job::Copy { is_near: false };
 const EVERY_NEXT: [Next; 5] =
     [Next::Unknown, Next::ReadHere, Next::ReadElsewhere, Next::NotSoon, Next::Device];
 
@@ -148,7 +148,10 @@ fn non_temporal_zeroing_uses_clzero_from_its_threshold_on() {
 fn distances_and_single_reads_disable_string_instructions() {
     for profile in profiles() {
         for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
-            assert_ne!(way(profile, next, len, Job::Copy { is_string_safe: false }), Way::String);
+            let near = way(profile, next, len, Job::Copy { is_near: true });
+            let is_string = way(profile, next, len, COPY) == Way::String;
+            let is_allowed = len >= profile.decisions.get(Decision::RepMovsbNear);
+            assert_eq!(near == Way::String, is_string && is_allowed, "{}: {len}", profile.name);
             let once = plan(profile, Intent::new(next).source_done(), len, COPY);
             assert!(once.way != Way::String || !once.source_done);
         }
@@ -251,13 +254,13 @@ fn extreme_thresholds_work() {
 fn distances_that_look_like_overlaps_are_detected() {
     let src: usize = (1 << 40) + 77;
     for pages in [0, 4096, 1 << 20, 1 << 32, usize::MAX - 4095] {
-        let is_safe =
-            |distance: usize| is_rep_movsb_safe(src.wrapping_add(pages).wrapping_add(distance), src);
+        let is_near =
+            |distance: usize| is_near_above(src.wrapping_add(pages).wrapping_add(distance), src);
         for near in [1, 2, 31, 32, 63] {
-            assert!(!is_safe(near), "{pages} + {near}");
+            assert!(is_near(near), "{pages} + {near}");
         }
         for far in [0, 64, 65, 2048, 4032, 4095] {
-            assert!(is_safe(far), "{pages} + {far}");
+            assert!(!is_near(far), "{pages} + {far}");
         }
     }
 }

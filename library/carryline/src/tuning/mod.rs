@@ -21,6 +21,7 @@
 //! rep_movsb_from_bytes = 65_536
 //! rep_movsb_not_soon_from_bytes = "never"
 //! rep_movsb_narrow_from_bytes = "never"
+//! rep_movsb_near_from_bytes = "never"
 //! zero_non_temporal_from_bytes = 16_384
 //! clzero_from_bytes = "never"
 //! copy_non_temporal_from_bytes = 16_384
