@@ -7,6 +7,7 @@ use crate::settings::{Settings, function};
 use crate::thresholds::{Answer, Knobs, Measured, search_thresholds};
 use carryline::internals::cpu::{self, Features};
 use carryline::internals::dispatch::{Function, kernels};
+use carryline::internals::plan::LOOPS_BELOW_BYTES;
 use carryline::internals::tuning::Decision;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
@@ -80,9 +81,10 @@ pub fn search(
     if has_distance {
         settings = search_distance(lab, &settings, folder, for_distances)?;
     }
-    // Where no copy is by `rep movsb`, the distance changes nothing.
-    let is_by_string = [Decision::RepMovsb, Decision::RepMovsbNarrow].map(|from| settings.bytes(from)) != [u64::MAX; 2];
-    last.retain(|question| question.alternative != NEAR || is_by_string);
+    // Where no copy below 16 KiB is by `rep movsb`, the distance changes nothing.
+    let is_narrow = !cpu::features().contains(Features::AVX2);
+    let has_short_strings = is_narrow && settings.bytes(Decision::RepMovsbNarrow) < LOOPS_BELOW_BYTES as u64;
+    last.retain(|question| question.alternative != NEAR || has_short_strings);
     settings = ask(settings, &last, for_last)?;
     Ok(Answer { settings, measured })
 }

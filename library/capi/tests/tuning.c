@@ -103,7 +103,7 @@ int main(void) {
     functions_are_right();
 
     expect(!load(path, PROFILE("last_level_bytes = 1\n"), message, sizeof message), "a wrong number", message);
-    expect(strstr(message, "line 23: found 1; last_level_bytes must be") == message, "the line is named", message);
+    expect(strstr(message, "line 24: found 1; last_level_bytes must be") == message, "the line is named", message);
     memset(message, '#', sizeof message);
     expect(!load(path, PROFILE(""), message, 12), "a missing key", "");
     expect(strcmp(message, "line 4: mis") == 0 && message[12] == '#', "a message is cut", message);

@@ -272,7 +272,8 @@ impl Plan {
             Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= decided(Decision::LastLevel),
             Next::NotSoon | Next::Device => job_bytes >= decided(non_temporal),
         };
-        let is_string = || len >= decided(string) && (!is_near || len >= decided(Decision::RepMovsbNear));
+        let is_near_allowed = || len < LOOPS_BELOW_BYTES && len >= decided(Decision::RepMovsbNear);
+        let is_string = || len >= decided(string) && (!is_near || is_near_allowed());
         let is_read_once = match job {
             Job::Zero => false,
             Job::Copy { .. } => intent.source_done && (is_non_temporal || len >= decided(Decision::ReadOnce)),
@@ -297,7 +298,7 @@ impl Plan {
 
 /// Whether the destination is 1 to 63 bytes above the source modulo 4096. At 1 to 31, `rep movsb` is 16
 /// times slower on Zen 3, and CPUs that compare only the low bits of addresses take such a distance for an
-/// overlap. [`Decision::RepMovsbNear`] says where it is faster than a loop all the same.
+/// overlap. [`Decision::RepMovsbNear`] says from which length on it is faster than a loop all the same, in the first-level cache.
 #[inline(always)]
 fn is_near_above(dst: usize, src: usize) -> bool {
     dst.wrapping_sub(src).wrapping_sub(1) & 4095 < 63

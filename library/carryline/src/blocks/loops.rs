@@ -273,18 +273,26 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
     }
 }
 
-/// Loads the blocks of a line, or one block if it is longer.
+/// Loads the blocks of a line, at most four: one if a block is as long.
 ///
 /// # Safety
 /// `from` is valid for reads of a line, and of a block; a block is at least a quarter of a line.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
-    core::array::from_fn(|n| match n * B::BYTES {
-        // SAFETY: the first block, or one that ends at or before the end of the line.
-        at if n == 0 || at < LINE_BYTES => unsafe { load(from.add(at)) },
-        _ => MaybeUninit::uninit(),
-    })
+    let mut blocks = [MaybeUninit::uninit(); 4];
+    // SAFETY: the first block; every other ends at or before the end of the line.
+    unsafe {
+        blocks[0] = load(from);
+        if B::BYTES < LINE_BYTES {
+            blocks[1] = load(from.add(B::BYTES));
+        }
+        if 2 * B::BYTES < LINE_BYTES {
+            blocks[2] = load(from.add(2 * B::BYTES));
+            blocks[3] = load(from.add(3 * B::BYTES));
+        }
+    }
+    blocks
 }
 
 /// Stores what [`load_line`] has loaded.
@@ -294,10 +302,15 @@ unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 unsafe fn store_line<B: Block>(to: *mut u8, blocks: [MaybeUninit<B>; 4]) {
-    for (n, block) in blocks.into_iter().enumerate() {
-        if n == 0 || n * B::BYTES < LINE_BYTES {
-            // SAFETY: the first block, or one that ends at or before the end of the line.
-            unsafe { store(to.add(n * B::BYTES), block) };
+    // SAFETY: the first block; every other ends at or before the end of the line.
+    unsafe {
+        store(to, blocks[0]);
+        if B::BYTES < LINE_BYTES {
+            store(to.add(B::BYTES), blocks[1]);
+        }
+        if 2 * B::BYTES < LINE_BYTES {
+            store(to.add(2 * B::BYTES), blocks[2]);
+            store(to.add(3 * B::BYTES), blocks[3]);
         }
     }
 }
