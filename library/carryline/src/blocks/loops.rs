@@ -236,7 +236,7 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
     len: usize,
 ) {
     let group_bytes = 4 * B::BYTES;
-    let line_bytes = if B::BYTES < LINE_BYTES { LINE_BYTES } else { B::BYTES };
+    let line_bytes = line_bytes::<B>();
     let last_group = len - group_bytes;
     // SAFETY: the head is the first line, and the tail the last group. Groups and rest are inside the buffers, see
     // `Middle`; there is at least one group, because the data is longer than a line and a group. The order is
@@ -277,7 +277,6 @@ pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
 ///
 /// # Safety
 /// `from` is valid for reads of a line, and of a block; a block is at least a quarter of a line.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
     let mut blocks = [MaybeUninit::uninit(); 4];
@@ -299,7 +298,6 @@ unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
 ///
 /// # Safety
 /// `to` is valid for writes of a line, and of a block; a block is at least a quarter of a line.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 unsafe fn store_line<B: Block>(to: *mut u8, blocks: [MaybeUninit<B>; 4]) {
     // SAFETY: the first block; every other ends at or before the end of the line.
@@ -356,44 +354,52 @@ pub(crate) const fn by_distance_from_bytes<B: Block>() -> usize {
     if B::BYTES == 64 { 3 << 10 } else { 6 << 10 }
 }
 
-/// Copies downwards, to a destination that begins inside the source or after it:
+/// Copies downwards, to a destination that begins inside the source or after it. The groups end with a line, as those of
+/// [`copy_by_distance`] begin with one:
 ///
 /// ```text
-/// [        head, 4 blocks        ][ tail ]      len just above four blocks
+/// [        head, 4 blocks        ][    tail    ]      len just above four blocks and a line
 ///   [ 4 aligned blocks ][ 4 aligned blocks ]|
-///                                      [ tail ]
+///                                 [    tail    ]
 /// [        head, 4 blocks        ]
 /// ```
 ///
 /// # Safety
-/// `len >= 5 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within
+/// `len > 8 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; `dst` is not within
 /// the `len` bytes before `src`.
 #[inline(always)]
 pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: usize) {
     let group_bytes = 4 * B::BYTES;
-    // SAFETY: offsets are those of `copy_forward`. If the buffers overlap, dst is at or above src:
-    // everything stored before a group is loaded lies at or above dst + end, hence not below src + end;
-    // tail and head were loaded before anything was stored.
+    let line_bytes = line_bytes::<B>();
+    // SAFETY: tail, groups and rest are inside the buffers, see `Middle`; len exceeds a line and a group. The groups begin at
+    // most a line after the head ends, so that the rest, which is a line before them, reaches the head. If the buffers overlap,
+    // dst is at or above src: everything stored before a group or the rest is loaded lies at or above dst + end, hence not below
+    // src + end; tail and head were loaded before anything was stored.
     unsafe {
         let head: [MaybeUninit<B>; 4] = load_group(src);
-        let tail: MaybeUninit<B> = load(src.add(len - B::BYTES));
-        let mut end = end_of_groups::<B>(dst, len);
-        let Middle { grouped, has_rest } = Middle::of::<B>(len);
-        let last = end - grouped;
+        let tail: [MaybeUninit<B>; 4] = load_line(src.add(len - line_bytes));
+        let mut end = len - 1 - (dst.addr().wrapping_add(len - 1) & (line_bytes - 1));
+        let last = end - Middle::aligned_to::<B>(line_bytes, len).grouped;
         while end > last {
             end -= group_bytes;
             let group: [MaybeUninit<B>; 4] = load_group(src.add(end));
-            store_group_downwards(dst.add(end), group);
+            store_group(dst.add(end), group);
             compiler_fence(Ordering::SeqCst);
         }
-        if has_rest {
+        if end > group_bytes {
             unlikely();
-            let rest: MaybeUninit<B> = load(src.add(end - B::BYTES));
-            store(dst.add(end - B::BYTES), rest);
+            let rest: [MaybeUninit<B>; 4] = load_line(src.add(end - line_bytes));
+            store_line(dst.add(end - line_bytes), rest);
         }
-        store(dst.add(len - B::BYTES), tail);
+        store_line(dst.add(len - line_bytes), tail);
         store_group(dst, head);
     }
+}
+
+/// The bytes of a line, or of a block if it is longer.
+#[inline(always)]
+const fn line_bytes<B: Block>() -> usize {
+    if B::BYTES < LINE_BYTES { LINE_BYTES } else { B::BYTES }
 }
 
 /// Loads four blocks.
@@ -420,25 +426,6 @@ pub(crate) unsafe fn store_group<B: Block>(to: *mut u8, group: [B; 4]) {
         store(to.add(B::BYTES), group[1]);
         store(to.add(2 * B::BYTES), group[2]);
         store(to.add(3 * B::BYTES), group[3]);
-    }
-}
-
-/// As [`store_group`], but blocks that are shorter than a line from the last one on: their groups may share lines, and a loop that
-/// goes downwards then does not come back to one after the group below it.
-///
-/// # Safety
-/// As [`store_group`].
-#[inline(always)]
-unsafe fn store_group_downwards<B: Block>(to: *mut u8, group: [B; 4]) {
-    // SAFETY: four blocks by contract.
-    unsafe {
-        if B::BYTES >= LINE_BYTES {
-            return store_group(to, group);
-        }
-        store(to.add(3 * B::BYTES), group[3]);
-        store(to.add(2 * B::BYTES), group[2]);
-        store(to.add(B::BYTES), group[1]);
-        store(to, group[0]);
     }
 }
 

@@ -254,8 +254,7 @@ fn extreme_thresholds_work() {
 fn distances_that_look_like_overlaps_are_detected() {
     let src: usize = (1 << 40) + 77;
     for pages in [0, 4096, 1 << 20, 1 << 32, usize::MAX - 4095] {
-        let is_near =
-            |distance: usize| is_near_above(src.wrapping_add(pages).wrapping_add(distance), src);
+        let is_near = |distance: usize| is_near_above(src.wrapping_add(pages).wrapping_add(distance), src);
         for near in [1, 2, 31, 32, 63] {
             assert!(is_near(near), "{pages} + {near}");
         }

@@ -122,7 +122,7 @@ macro_rules! check_level {
             ("copy_forward", forward as crate::dispatch::CopyFn, above_five),
             ("copy_forward once", forward_once, above_five),
             ("copy_apart", apart, 6 * size_of::<$block>()),
-            ("copy_backward", backward, above_five),
+            ("copy_backward", backward, above_eight),
             ("copy_by_distance", by_distance, above_eight),
             ("copy_non_temporal", non_temporal, 64),
             ("copy_non_temporal once", non_temporal_once, 64),

@@ -35,7 +35,9 @@ fn assert_active(profile: &Profile<'_>) {
     assert_eq!(active.to_string(), format!("{}, loaded by the program", profile.name));
     for decision in Decision::ALL {
         match profile.decisions.get(*decision) {
-            _ if !has_instruction(*decision) => assert_eq!(active_value(*decision), NEVER, "{}", decision.name()),
+            _ if !has_instruction(*decision) => {
+                assert_eq!(active_value(*decision), NEVER, "{}", decision.name())
+            }
             DETECTED => assert!(decision.bounds().contains(&active_value(*decision)), "{}", decision.name()),
             bytes => assert_eq!(active_value(*decision), bytes, "{}", decision.name()),
         }
