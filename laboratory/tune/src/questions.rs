@@ -191,7 +191,7 @@ pub const LAST: [Question; 4] = [
         alternative: NEAR,
         non_temporal: None,
         buffers: 2,
-        sizes: (2 * KIB, 8 * KIB),
+        sizes: (2 * KIB, 16 * KIB),
         then: Then::Nothing,
         settings: &[Setting::Alias],
     },

@@ -81,7 +81,7 @@ pub fn search(
     if has_distance {
         settings = search_distance(lab, &settings, folder, for_distances)?;
     }
-    // Where no copy below 16 KiB is by `rep movsb`, the distance changes nothing.
+    // Where no copy of a few pages is by `rep movsb`, the distance changes nothing.
     let is_narrow = !cpu::features().contains(Features::AVX2);
     let has_short_strings = is_narrow && settings.bytes(Decision::RepMovsbNarrow) < LOOPS_BELOW_BYTES as u64;
     last.retain(|question| question.alternative != NEAR || has_short_strings);

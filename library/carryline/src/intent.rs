@@ -130,6 +130,10 @@ pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 /// The same for stores of at most 16 bytes, than which `rep stosb` and `rep movsb` may be faster from smaller sizes on.
 pub const NARROW_LOOPS_BELOW_BYTES: usize = 2 << 10;
 
+/// Copies of fewer bytes may use `rep movsb` also where the destination is just above the source modulo 4096: both buffers fit into a
+/// first-level cache of 48 KiB. On Granite Rapids, 20 KiB took 0.65 times as long as by a loop with moves of 16 bytes, 28 KiB 1.08.
+pub(crate) const NEAR_STRINGS_BELOW_BYTES: usize = 24 << 10;
+
 /// The method of storing the bytes of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
@@ -272,7 +276,7 @@ impl Plan {
             Next::ReadElsewhere => may_exceed_caches && in_caches_bytes >= decided(Decision::LastLevel),
             Next::NotSoon | Next::Device => job_bytes >= decided(non_temporal),
         };
-        let is_near_allowed = || len < LOOPS_BELOW_BYTES && len >= decided(Decision::RepMovsbNear);
+        let is_near_allowed = || len < NEAR_STRINGS_BELOW_BYTES && len >= decided(Decision::RepMovsbNear);
         let is_string = || len >= decided(string) && (!is_near || is_near_allowed());
         let is_read_once = match job {
             Job::Zero => false,

@@ -72,7 +72,7 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
                     ", but {} if the destination lies 1 to 63 bytes above the source modulo 4096",
                     match of(Decision::RepMovsbNear) {
                         usize::MAX => "not".to_owned(),
-                        near => format!("only {} to 16 KiB", from(near)),
+                        near => format!("only {} to 24 KiB", from(near)),
                     }
                 )
             ),

@@ -1,13 +1,7 @@
 //! Copying in loops of four blocks with aligned stores, in both directions.
 
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use super::bytes_to_next_multiple;
 use super::{Block, LINE_BYTES, load, store};
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use core::hint::select_unpredictable;
 use core::mem::MaybeUninit;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use core::ops::Range;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The source is read normally.
@@ -51,8 +45,7 @@ const READ_ONCE_AHEAD_BYTES: usize = 1024;
 /// What lies between the first block and the last group of four: `grouped` bytes in groups, from the first
 /// aligned block on, and after them, if `has_rest`, one aligned block. Or the mirror image of that: what lies
 /// between the first group and the last block, the groups up to the last multiple of the block before the end.
-/// Or, with groups from the first multiple of a line on, what lies between the first line and the last group; then the rest is a
-/// line, and ends where the last group begins.
+/// Or either with a line for the block; then the rest is a line that ends where the last group begins, or one before the groups.
 ///
 /// Both depend on the length alone. If the groups ran until they reach the last one, then at a quarter of the
 /// lengths some alignments would need a group more than others, and the end of the loop would be mispredicted for
@@ -67,11 +60,11 @@ const READ_ONCE_AHEAD_BYTES: usize = 1024;
 /// - Otherwise there is a rest, and `grouped` is `(a - 1) * G`. The block after them ends at or before
 ///   `(a - 1) * G + 2 * B::BYTES < len`, and at or after `(a - 1) * G + 1 + B::BYTES`, which is more than
 ///   `len - G`.
-/// - With lines of `L` bytes, `B::BYTES <= L <= G`, all this holds with `L` for `B::BYTES`, but for where a rest lies. It begins at
-///   `len - G - L`, which is `(a - 1) * G + b + 2 - L`, so at or before the end of the groups, which is at or after `(a - 1) * G + 1`.
-struct Middle {
-    grouped: usize,
-    has_rest: bool,
+/// - With lines of `L` bytes, `B::BYTES <= L <= G`, all this holds with `L` for `B::BYTES`, but for the block after the groups. A rest begins
+///   at `len - G - L`, which is `(a - 1) * G + b + 2 - L`, so at or before the end of the groups, which is at or after `(a - 1) * G + 1`.
+pub(super) struct Middle {
+    pub(super) grouped: usize,
+    pub(super) has_rest: bool,
 }
 
 impl Middle {
@@ -83,7 +76,7 @@ impl Middle {
 
     /// With groups from a multiple of `bytes` on: a block, or a line of at most four blocks. For `len >= 4 * B::BYTES + bytes`.
     #[inline(always)]
-    const fn aligned_to<B: Block>(bytes: usize, len: usize) -> Middle {
+    pub(super) const fn aligned_to<B: Block>(bytes: usize, len: usize) -> Middle {
         let group = 4 * B::BYTES;
         Middle { grouped: (len - bytes - 1) / group * group, has_rest: (len - 2) % group < bytes - 1 }
     }
@@ -213,72 +206,13 @@ pub(super) fn end_of_groups<B: Block>(dst: *const u8, len: usize) -> usize {
     len - 1 - (dst.addr().wrapping_add(len - 1) & (B::BYTES - 1))
 }
 
-/// Copies with an unaligned line at the start, four blocks at the end and, between them, groups with aligned stores, in the
-/// order that suits the distance between the buffers, without a branch on it.
-///
-/// CPUs compare the low 12 bits of a load's address with those of the stores before it. If the two overlap in
-/// part, the load waits until the store is in the cache. Where the destination is at most half a page above
-/// the source modulo the page, the loads of an upward copy follow stores of the same low bits; those of a
-/// downward copy move away from them. Copies of 16 KiB on Zen 5 (AVX-512, L1) take 262 to 266 ticks upwards
-/// and 157 to 160 downwards with the destination 200 to 700 bytes above the source, and 158 and 250 to 266
-/// with 3300 to 4000. A distance of a multiple of the block is the same in both directions.
-///
-/// The groups begin with a line. Otherwise a downward copy, whose groups are stored upwards, comes back to a line after the group
-/// below it.
-///
-/// # Safety
-/// `len > 8 * B::BYTES`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) unsafe fn copy_by_distance<B: Block, const STORED: bool>(
-    dst: *mut u8,
-    src: *const u8,
-    len: usize,
-) {
-    let group_bytes = 4 * B::BYTES;
-    let line_bytes = line_bytes::<B>();
-    let last_group = len - group_bytes;
-    // SAFETY: the head is the first line, and the tail the last group. Groups and rest are inside the buffers, see
-    // `Middle`; there is at least one group, because the data is longer than a line and a group. The order is
-    // irrelevant, because nothing overlaps.
-    unsafe {
-        let head: [MaybeUninit<B>; 4] = load_line(src);
-        let tail: [MaybeUninit<B>; 4] = load_group(src.add(last_group));
-        let first = bytes_to_next_multiple(dst, line_bytes);
-        let Middle { grouped, has_rest } = Middle::aligned_to::<B>(line_bytes, len);
-        let past = first + grouped;
-        let (start, end, step) = order_by_distance(dst, src, first..past, group_bytes);
-        let (mut to, mut from) = (dst.wrapping_add(start), src.wrapping_add(start));
-        let end = dst.wrapping_add(end);
-        let ahead = step.wrapping_mul(FETCHED_AHEAD_BYTES / group_bytes);
-        loop {
-            if STORED == STORED_AFTER_FETCHING {
-                fetch_group::<B>(to.wrapping_add(ahead));
-            }
-            let group: [MaybeUninit<B>; 4] = load_group(from);
-            store_group(to, group);
-            (to, from) = two_pointers(to.wrapping_add(step), from.wrapping_add(step));
-            compiler_fence(Ordering::SeqCst);
-            if to == end {
-                break;
-            }
-        }
-        if has_rest {
-            unlikely();
-            let rest: [MaybeUninit<B>; 4] = load_line(src.add(last_group - line_bytes));
-            store_line(dst.add(last_group - line_bytes), rest);
-        }
-        store_group(dst.add(last_group), tail);
-        store_line(dst, head);
-    }
-}
-
 /// Loads the blocks of a line, at most four: one if a block is as long.
 ///
 /// # Safety
 /// `from` is valid for reads of a line, and of a block; a block is at least a quarter of a line.
 #[inline(always)]
-unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
+pub(super) unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
+    const { assert!(4 * B::BYTES >= LINE_BYTES) };
     let mut blocks = [MaybeUninit::uninit(); 4];
     // SAFETY: the first block; every other ends at or before the end of the line.
     unsafe {
@@ -299,7 +233,7 @@ unsafe fn load_line<B: Block>(from: *const u8) -> [MaybeUninit<B>; 4] {
 /// # Safety
 /// `to` is valid for writes of a line, and of a block; a block is at least a quarter of a line.
 #[inline(always)]
-unsafe fn store_line<B: Block>(to: *mut u8, blocks: [MaybeUninit<B>; 4]) {
+pub(super) unsafe fn store_line<B: Block>(to: *mut u8, blocks: [MaybeUninit<B>; 4]) {
     // SAFETY: the first block; every other ends at or before the end of the line.
     unsafe {
         store(to, blocks[0]);
@@ -313,49 +247,12 @@ unsafe fn store_line<B: Block>(to: *mut u8, blocks: [MaybeUninit<B>; 4]) {
     }
 }
 
-/// The order of the groups in `range`, whose length is a multiple of `group_bytes` and not 0: the offset of the
-/// first to be moved, the one at which to stop, and what lies between two of them, modulo the address space.
-///
-/// No counter, because LLVM would unroll a loop that has one, with a branch on an odd count.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) fn order_by_distance(
-    dst: *const u8,
-    src: *const u8,
-    range: Range<usize>,
-    group_bytes: usize,
-) -> (usize, usize, usize) {
-    let is_downwards = is_downwards_faster(dst, src);
-    let select = |downwards: usize, upwards: usize| select_unpredictable(is_downwards, downwards, upwards);
-    (
-        select(range.end.wrapping_sub(group_bytes), range.start),
-        select(range.start.wrapping_sub(group_bytes), range.end),
-        select(group_bytes.wrapping_neg(), group_bytes),
-    )
-}
-
-/// Whether a copy should go downwards: if the destination is at most half a page above the source modulo the
-/// page; see [`copy_by_distance`].
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline(always)]
-pub(crate) fn is_downwards_faster(dst: *const u8, src: *const u8) -> bool {
-    dst.addr().wrapping_sub(src.addr()).wrapping_sub(1) & 4095 < 2047
-}
-
-/// The length from which copies between any two buffers go by [`copy_by_distance`]. Below, what it gains at
-/// some distances is less than what the choice costs at all others.
-///
-/// Gross ticks on Zen 5, by `copy_forward` and by it. 64-byte blocks: 2 KiB at random offsets 31.9 and 31.3,
-/// at offset 0 21.3 and 23.1; 4 KiB 56.7 and 50.8, 40.3 and 40.4; 16,000 bytes 192 and 166, 156 and 156, with
-/// the destination 300 bytes above the source modulo 4096 336 and 166. 32-byte blocks: 6,200 bytes 106 and
-/// 94, at offset 0 90 and 94; 16,000 bytes 256 and 232, 219 and 222, 360 and 230.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) const fn by_distance_from_bytes<B: Block>() -> usize {
-    if B::BYTES == 64 { 3 << 10 } else { 6 << 10 }
-}
-
 /// Copies downwards, to a destination that begins inside the source or after it. The groups end with a line, as those of
-/// [`copy_by_distance`] begin with one:
+/// [`copy_by_distance`](super::copy_by_distance) begin with one. Alternating builds on Granite Rapids, ticks with groups that end with a block, and with a
+/// line, the destination 49 bytes above the source: 16-byte blocks 16 KiB 507 and 423, 32 KiB 3645 and 1587, 64 KiB 7282 and 3224, 512
+/// KiB 57,500 and 25,300; 32-byte blocks 32 KiB 2341 and 1803, 64 KiB 4686 and 3536, 512 KiB 37,400 and 28,500. Where a group ended with
+/// a line anyway, nothing changes. Stores in descending order gain as much there, but cost much on Zen 4 (ARCHITECTURE.md). Not
+/// measured on other CPUs.
 ///
 /// ```text
 /// [        head, 4 blocks        ][    tail    ]      len just above four blocks and a line
@@ -398,7 +295,7 @@ pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: 
 
 /// The bytes of a line, or of a block if it is longer.
 #[inline(always)]
-const fn line_bytes<B: Block>() -> usize {
+pub(super) const fn line_bytes<B: Block>() -> usize {
     if B::BYTES < LINE_BYTES { LINE_BYTES } else { B::BYTES }
 }
 
@@ -441,24 +338,4 @@ fn prefetch_once<B: Block>(at: *const u8) {
     }
     #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
     let _ = at;
-}
-
-#[cfg(all(test, target_arch = "x86_64", target_feature = "sse2"))]
-mod tests {
-    use super::is_downwards_faster;
-
-    #[test]
-    fn copies_go_downwards_if_loads_would_follow_stores_of_the_same_low_bits() {
-        let src = core::ptr::without_provenance::<u8>((1 << 40) + 77);
-        for pages in [0, 4096, 1 << 20, 4096_usize.wrapping_neg(), (1_usize << 30).wrapping_neg()] {
-            let downwards =
-                |above: usize| is_downwards_faster(src.wrapping_add(pages).wrapping_add(above), src);
-            for above in [1, 9, 63, 64, 255, 2046, 2047] {
-                assert!(downwards(above), "{pages} + {above}");
-            }
-            for above in [0, 2048, 2049, 3300, 4032, 4095] {
-                assert!(!downwards(above), "{pages} + {above}");
-            }
-        }
-    }
 }

@@ -20,6 +20,8 @@ use core::sync::atomic::{Ordering, compiler_fence};
 mod apart;
 #[cfg(all(target_arch = "x86_64", any(target_os = "linux", target_os = "none")))]
 mod assembly;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod by_distance;
 #[cfg(target_arch = "x86_64")]
 mod clzero;
 mod dirty;
@@ -47,6 +49,10 @@ pub(crate) use assembly::assembly_function;
     any(target_os = "linux", target_os = "none")
 ))]
 pub(crate) use assembly::returned;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use by_distance::{
+    by_distance_from_bytes, copy_by_distance, is_downwards_faster, order_by_distance,
+};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use clzero::zero_by_clzero;
 pub(crate) use dirty::zero_if_dirty;
@@ -63,10 +69,7 @@ pub(crate) use fills::{fill_prefetched_loop, zero_mostly_aligned};
 ))]
 pub(crate) use loops::unlikely;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use loops::{
-    READ_FAR, READ_ONCE, STORED_AFTER_FETCHING, STORED_AT_ONCE, by_distance_from_bytes, copy_by_distance,
-    is_downwards_faster, load_group, order_by_distance, store_group,
-};
+pub(crate) use loops::{READ_FAR, READ_ONCE, STORED_AFTER_FETCHING, STORED_AT_ONCE, load_group, store_group};
 pub(crate) use loops::{READ_KEPT, copy_backward, copy_forward};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use masked::{

@@ -150,7 +150,8 @@ fn distances_and_single_reads_disable_string_instructions() {
         for (len, next) in (9..30).flat_map(|bits| EVERY_NEXT.map(|next| (1 << bits, next))) {
             let near = way(profile, next, len, Job::Copy { is_near: true });
             let is_string = way(profile, next, len, COPY) == Way::String;
-            let is_allowed = len < LOOPS_BELOW_BYTES && len >= profile.decisions.get(Decision::RepMovsbNear);
+            let is_allowed =
+                len < NEAR_STRINGS_BELOW_BYTES && len >= profile.decisions.get(Decision::RepMovsbNear);
             assert_eq!(near == Way::String, is_string && is_allowed, "{}: {len}", profile.name);
             let once = plan(profile, Intent::new(next).source_done(), len, COPY);
             assert!(once.way != Way::String || !once.source_done);

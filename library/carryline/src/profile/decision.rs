@@ -1,7 +1,9 @@
 //! The decisions of a profile, with their names, meanings and bounds.
 
 use crate::cpu::caches::{LAST_LEVEL_BYTES, SHARE_BYTES};
-use crate::intent::{LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES};
+use crate::intent::{
+    LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, NEAR_STRINGS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES,
+};
 use core::ops::RangeInclusive;
 
 /// The largest threshold; above it, use "never".
@@ -90,8 +92,8 @@ decisions! {
         "The same for copies that are not read soon.";
     RepMovsbNarrow = "rep_movsb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Replaces `rep_movsb_from_bytes` where moves are of at most 16 bytes: without AVX2, or without vectors.";
-    RepMovsbNear = "rep_movsb_near_from_bytes", NARROW_LOOPS_BELOW_BYTES..=LOOPS_BELOW_BYTES - 1, never,
-        "Where the destination lies 1 to 63 bytes above the source modulo 4096, copies of at least this length, but less than 16 KiB, use `rep movsb` too, if they do at other distances.";
+    RepMovsbNear = "rep_movsb_near_from_bytes", NARROW_LOOPS_BELOW_BYTES..=NEAR_STRINGS_BELOW_BYTES - 1, never,
+        "Where the destination lies 1 to 63 bytes above the source modulo 4096, copies of at least this length, but less than 24 KiB, use `rep movsb` too, if they do at other distances.";
     ZeroNonTemporal = "zero_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "Zeroing of at least this length is non-temporal if not read soon; below, the fence costs more than it saves.";
     Clzero = "clzero_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,

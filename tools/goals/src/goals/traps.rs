@@ -27,12 +27,15 @@ const fn opponents(family: Family, tier: Tier) -> &'static [&'static str] {
 /// The goals of a tier.
 #[must_use]
 pub fn goals(tier: Tier) -> Vec<Goal> {
-    let offsets = [("", Offsets::ALIGNED), ("-random", Offsets::Random), ("-alias", Offsets::Alias)];
+    // A destination that is above the source modulo 4096, and in the second half of a line.
+    let above = Offsets::Fixed { dst: 49, src: 0 };
+    let offsets =
+        [("", Offsets::ALIGNED), ("-random", Offsets::Random), ("-alias", Offsets::Alias), ("-above", above)];
     let mut goals = Vec::new();
     for family in [Copy, Zero] {
         for (ending, offsets) in offsets {
-            // Near-aliases need two buffers.
-            if family == Zero && offsets == Offsets::Alias {
+            // Distances need two buffers.
+            if family == Zero && (offsets == Offsets::Alias || offsets == above) {
                 continue;
             }
             let others = opponents(family, tier);
