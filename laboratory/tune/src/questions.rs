@@ -180,9 +180,10 @@ pub const PREFETCHES: [Question; 4] = [
     },
 ];
 
-/// The questions that are asked when the others are answered, because they are about what those choose: for which distances
-/// `rep movsb` is used, prefetching a few lines far ahead instead of their prefetches, and `clzero` for their non-temporal stores. Copies that are not read soon are non-temporal at all of
-/// these sizes, as others are beyond the caches. Few cells, because a call takes milliseconds.
+/// The questions that are asked when the others are answered, because they are about what those choose: at which distances
+/// `rep movsb` is used, prefetching a few lines far ahead instead of their prefetches, and `clzero` for their non-temporal stores.
+/// Copies that are not read soon are non-temporal at all of the sizes of the last question, as others are beyond the caches. Few
+/// cells, because such a call takes milliseconds.
 pub const LAST: [Question; 4] = [
     // For those copies that a string instruction makes at other distances.
     Question {

@@ -74,7 +74,7 @@ pub(crate) unsafe fn copy_apart<B: Block>(dst: *mut u8, src: *const u8, len: usi
                 }
             }
         }
-        let last_at = end_of_groups::<B>(dst, len) - group_bytes;
+        let last_at = end_of_groups(B::BYTES, dst, len) - group_bytes;
         let last: [MaybeUninit<B>; 4] = load_group(src.add(last_at));
         store_group(dst.add(last_at), last);
         store(dst.add(len - B::BYTES), tail);

@@ -74,7 +74,7 @@ unsafe fn fill_loop<B: Block, const FETCHED: bool>(dst: *mut u8, len: usize, fil
     unsafe {
         let block: B = fill.block();
         fill_group(dst, block);
-        let end = end_of_groups::<B>(dst, len);
+        let end = end_of_groups(B::BYTES, dst, len);
         let start = end.wrapping_sub((len - 2) & !(group - 1));
         fill_group(dst.add(select_unpredictable(start.cast_signed() < 0, 0, start)), block);
         let second = start.wrapping_add(group);
@@ -145,7 +145,7 @@ unsafe fn fill_between_ends<B: Block>(dst: *mut u8, len: usize, fill: impl Fill)
                 }
             }
         }
-        let seven = dst.add(end_of_groups::<B>(dst, len) - 7 * B::BYTES);
+        let seven = dst.add(end_of_groups(B::BYTES, dst, len) - 7 * B::BYTES);
         fill_blocks::<B, 7>(seven, block);
         store(dst.add(len - B::BYTES), block);
     }
@@ -205,7 +205,7 @@ pub(crate) unsafe fn zero_mostly_aligned<B: Block, const ALIGNED: usize>(dst: *m
     unsafe {
         let block: B = Zero.block();
         fill_group(dst, block);
-        let start = end_of_groups::<B>(dst, len) - ALIGNED * B::BYTES;
+        let start = end_of_groups(B::BYTES, dst, len) - ALIGNED * B::BYTES;
         if start > 4 * B::BYTES {
             unlikely();
             store(dst.add(4 * B::BYTES), block);

@@ -169,7 +169,7 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: u8>(dst: *mut u8, src: *
     unsafe {
         let head: [MaybeUninit<B>; 4] = load_group(src);
         let tail: MaybeUninit<B> = load(src.add(len - B::BYTES));
-        let end = end_of_groups::<B>(dst, len);
+        let end = end_of_groups(B::BYTES, dst, len);
         let Middle { grouped, has_rest } = Middle::of::<B>(len);
         if has_rest {
             unlikely();
@@ -200,10 +200,10 @@ pub(crate) unsafe fn copy_forward<B: Block, const READ: u8>(dst: *mut u8, src: *
     }
 }
 
-/// The last multiple of the block's size before the end of the buffer, as an offset.
+/// The last multiple of `bytes`, a power of two, before the end of the buffer, as an offset.
 #[inline(always)]
-pub(super) fn end_of_groups<B: Block>(dst: *const u8, len: usize) -> usize {
-    len - 1 - (dst.addr().wrapping_add(len - 1) & (B::BYTES - 1))
+pub(super) fn end_of_groups(bytes: usize, dst: *const u8, len: usize) -> usize {
+    len - 1 - (dst.addr().wrapping_add(len - 1) & (bytes - 1))
 }
 
 /// Loads the blocks of a line, at most four: one if a block is as long.
@@ -248,9 +248,9 @@ pub(super) unsafe fn store_line<B: Block>(to: *mut u8, blocks: [MaybeUninit<B>; 
 }
 
 /// Copies downwards, to a destination that begins inside the source or after it. The groups end with a line, as those of
-/// [`copy_by_distance`](super::copy_by_distance) begin with one. Alternating builds on Granite Rapids, ticks with groups that end with a block, and with a
-/// line, the destination 49 bytes above the source: 16-byte blocks 16 KiB 507 and 423, 32 KiB 3645 and 1587, 64 KiB 7282 and 3224, 512
-/// KiB 57,500 and 25,300; 32-byte blocks 32 KiB 2341 and 1803, 64 KiB 4686 and 3536, 512 KiB 37,400 and 28,500. Where a group ended with
+/// [`copy_by_distance`](super::copy_by_distance) begin with one. Alternating builds on Granite Rapids, ticks with groups that end
+/// with a block, and with a line, the destination 49 bytes above the source: 16-byte blocks 16 KiB 507 and 423, 32 KiB 3645 and
+/// 1587, 64 KiB 7282 and 3224, 512 KiB 57,500 and 25,300; 32-byte blocks 32 KiB 2341 and 1803, 64 KiB 4686 and 3536, 512 KiB 37,400 and 28,500. Where a group ended with
 /// a line anyway, nothing changes. Stores in descending order gain as much there, but cost much on Zen 4 (ARCHITECTURE.md). Not
 /// measured on other CPUs.
 ///
@@ -275,7 +275,7 @@ pub(crate) unsafe fn copy_backward<B: Block>(dst: *mut u8, src: *const u8, len: 
     unsafe {
         let head: [MaybeUninit<B>; 4] = load_group(src);
         let tail: [MaybeUninit<B>; 4] = load_line(src.add(len - line_bytes));
-        let mut end = len - 1 - (dst.addr().wrapping_add(len - 1) & (line_bytes - 1));
+        let mut end = end_of_groups(line_bytes, dst, len);
         let last = end - Middle::aligned_to::<B>(line_bytes, len).grouped;
         while end > last {
             end -= group_bytes;

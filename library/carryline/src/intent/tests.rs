@@ -160,6 +160,24 @@ fn distances_and_single_reads_disable_string_instructions() {
 }
 
 #[test]
+fn strings_near_above_the_source_have_a_threshold_and_a_limit() {
+    const NEAR: usize = 4096;
+    let decided = |decision| match decision {
+        Decision::RepMovsb => NARROW_LOOPS_BELOW_BYTES,
+        Decision::RepMovsbNear => NEAR,
+        _ => unmeasured().decisions.get(decision),
+    };
+    let is_string =
+        |len, is_near| Plan::of(Intent::default(), len, Job::Copy { is_near }, decided).way == Way::String;
+    for len in
+        [NARROW_LOOPS_BELOW_BYTES, NEAR - 1, NEAR, NEAR_STRINGS_BELOW_BYTES - 1, NEAR_STRINGS_BELOW_BYTES]
+    {
+        assert!(is_string(len, false), "{len}");
+        assert_eq!(is_string(len, true), (NEAR..NEAR_STRINGS_BELOW_BYTES).contains(&len), "{len}");
+    }
+}
+
+#[test]
 fn sources_are_read_once_above_a_length_and_with_non_temporal_stores() {
     for profile in profiles() {
         let from = profile.decisions.get(Decision::ReadOnce);
