@@ -7,7 +7,7 @@ use crate::settings::{Settings, function};
 use crate::thresholds::{Answer, Knobs, Measured, search_thresholds};
 use carryline::internals::cpu::{self, Features};
 use carryline::internals::dispatch::{Function, kernels};
-use carryline::internals::plan::LOOPS_BELOW_BYTES;
+use carryline::internals::plan::NEAR_STRINGS_BELOW_BYTES;
 use carryline::internals::tuning::Decision;
 use carryline_conditions::sizes::Sizes;
 use carryline_conditions::{Condition, Offsets};
@@ -83,8 +83,9 @@ pub fn search(
     }
     // Where no copy of a few pages is by `rep movsb`, the distance changes nothing.
     let is_narrow = !cpu::features().contains(Features::AVX2);
-    let has_short_strings = is_narrow && settings.bytes(Decision::RepMovsbNarrow) < LOOPS_BELOW_BYTES as u64;
-    last.retain(|question| question.alternative != NEAR || has_short_strings);
+    let has_near_strings =
+        is_narrow && settings.bytes(Decision::RepMovsbNarrow) < NEAR_STRINGS_BELOW_BYTES as u64;
+    last.retain(|question| question.alternative != NEAR || has_near_strings);
     settings = ask(settings, &last, for_last)?;
     Ok(Answer { settings, measured })
 }

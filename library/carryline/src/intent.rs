@@ -132,7 +132,7 @@ pub const NARROW_LOOPS_BELOW_BYTES: usize = 2 << 10;
 
 /// Copies of fewer bytes may use `rep movsb` also where the destination is just above the source modulo 4096: both buffers fit into a
 /// first-level cache of 48 KiB. On Granite Rapids, 20 KiB took 0.65 times as long as by a loop with moves of 16 bytes, 28 KiB 1.08.
-pub(crate) const NEAR_STRINGS_BELOW_BYTES: usize = 24 << 10;
+pub const NEAR_STRINGS_BELOW_BYTES: usize = 24 << 10;
 
 /// The method of storing the bytes of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -53,7 +53,7 @@ pub mod kernels {
 
 /// Resolved intents.
 pub mod plan {
-    pub use crate::intent::{LOOPS_BELOW_BYTES, Plan, Way};
+    pub use crate::intent::{LOOPS_BELOW_BYTES, NEAR_STRINGS_BELOW_BYTES, Plan, Way};
 }
 
 /// Decisions that depend on the CPU's model.

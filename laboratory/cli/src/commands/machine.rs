@@ -3,6 +3,7 @@
 use crate::cli::Common;
 use crate::output;
 use carryline::internals::cpu::Model;
+use carryline::internals::plan::NEAR_STRINGS_BELOW_BYTES;
 use carryline::internals::tuning::{DETECTED, Decision, Decisions, built_in, built_in_for, parse};
 use carryline::tuning::{Active, Origin};
 use carryline_engine::failure::Failure;
@@ -72,7 +73,8 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
                     ", but {} if the destination lies 1 to 63 bytes above the source modulo 4096",
                     match of(Decision::RepMovsbNear) {
                         usize::MAX => "not".to_owned(),
-                        near => format!("only {} to 24 KiB", from(near)),
+                        near =>
+                            format!("only {} to {}", from(near), byte_phrase(NEAR_STRINGS_BELOW_BYTES as u64)),
                     }
                 )
             ),
