@@ -173,7 +173,7 @@ mod tests {
 
     fn forecast(bytes: u64, replicates: u32) -> Forecast {
         let mut here = Here::look();
-        here.caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
+        here.caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20, l3_held: None };
         let situation =
             standard::situation(Family::Zero, Condition::plain(bytes), 1.0, &|_| (vec!["sse2".into()], None));
         let plan = RunPlan {

@@ -9,6 +9,7 @@ pub mod gate;
 pub mod impossible;
 pub mod interrupt;
 pub mod kept;
+pub mod last_level;
 mod lines;
 pub mod machine;
 pub mod measure;

@@ -42,8 +42,12 @@ impl Here {
 
     /// The bytes of memory needed to measure these situations.
     pub fn memory_needed(&self, situations: &[Situation]) -> u64 {
-        let cells = situations.iter().map(|situation| (situation.family, &situation.condition));
-        PROGRAM_BYTES + memory_bytes(cells, &self.caches)
+        memory_needed(situations, &self.caches)
+    }
+
+    /// True if the buffers of these situations fit into available memory with caches of these sizes.
+    pub fn has_room_for(&self, situations: &[Situation], caches: &CacheSizes) -> bool {
+        memory_needed(situations, caches) <= self.room()
     }
 
     /// Fails if the buffers of these situations do not fit into available memory.
@@ -91,6 +95,12 @@ impl Here {
     }
 }
 
+/// The bytes of memory needed to measure these situations with caches of these sizes.
+fn memory_needed(situations: &[Situation], caches: &CacheSizes) -> u64 {
+    let cells = situations.iter().map(|situation| (situation.family, &situation.condition));
+    PROGRAM_BYTES + memory_bytes(cells, caches)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,7 +110,7 @@ mod tests {
 
     fn with_memory(available_bytes: u64) -> Here {
         let mut here = Here::look();
-        here.caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
+        here.caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20, l3_held: None };
         here.environment.memory.available_bytes = available_bytes;
         here
     }

@@ -30,6 +30,8 @@ pub struct Measurement {
     pub gathered: Vec<Gathered>,
     /// The machine's limits: the best of all replicates.
     pub limits: Vec<Limit>,
+    /// As [`CacheSizes::l3_held`].
+    pub l3_held: Option<u64>,
     /// Ticks per nanosecond, by replicate.
     pub ticks_per_ns: Vec<f64>,
     /// Why workers could not be pinned to their CPU.
@@ -65,6 +67,7 @@ impl Measurement {
     pub fn absorb(&mut self, other: Measurement) {
         self.gathered.extend(other.gathered);
         limits::merge(&mut self.limits, &other.limits);
+        self.l3_held = self.l3_held.or(other.l3_held);
         self.ticks_per_ns.extend(other.ticks_per_ns);
         self.pin_error = self.pin_error.take().or(other.pin_error);
         self.counter_error = self.counter_error.take().or(other.counter_error);
@@ -122,7 +125,7 @@ pub fn run(
     arrived: &mut dyn FnMut(&RoundRecord),
 ) -> Result<Measurement, SuperviseError> {
     let gathered = plan.situations.iter().cloned().map(Gathered::new).collect();
-    let outcome = Measurement { gathered, ..Measurement::default() };
+    let outcome = Measurement { gathered, l3_held: context.caches.l3_held, ..Measurement::default() };
     let out =
         proofs.iter().filter_map(|proof| Some((proof.subject.clone(), exclusion(&proof.verdict)?))).collect();
     let mut run =

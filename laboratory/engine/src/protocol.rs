@@ -47,6 +47,8 @@ pub enum Job {
     Measure(MeasureJob),
     /// Time the loops of a shared object.
     Loops(LoopsJob),
+    /// Measure how much of the last cache level is available.
+    LastLevel(LastLevelJob),
 }
 
 /// A job with its type of answers.
@@ -76,6 +78,7 @@ tasks! {
     Trace: TraceJob => TraceAnswer;
     Measure: MeasureJob => MeasureAnswer;
     Loops: LoopsJob => LoopsAnswer;
+    LastLevel: LastLevelJob => LastLevelAnswer;
 }
 
 /// The job in a few words.
@@ -88,6 +91,7 @@ impl fmt::Display for Job {
             Job::Trace(job) => write!(f, "trace {} at {} bytes", job.subject, job.len),
             Job::Measure(job) => write!(f, "measure, replicate {}", job.replicate),
             Job::Loops(job) => write!(f, "time the loops of {}", job.file.display()),
+            Job::LastLevel(job) => write!(f, "read {} bytes for the last cache level", job.most_bytes),
         }
     }
 }
@@ -163,6 +167,17 @@ pub struct ProbeJob {
     pub caches: CacheSizes,
 }
 
+/// Measure how much of the last cache level holds this machine's data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LastLevelJob {
+    /// The size of the largest buffer of interest.
+    pub most_bytes: u64,
+    /// The logical CPU to pin the worker to, if any.
+    pub cpu: Option<usize>,
+    /// The machine's caches.
+    pub caches: CacheSizes,
+}
+
 /// A situation of a replicate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SituationJob {
@@ -230,6 +245,13 @@ pub enum TraceAnswer {
         /// Why.
         reason: String,
     },
+}
+
+/// How much of the last cache level holds this machine's data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LastLevelAnswer {
+    /// As [`CacheSizes::l3_held`].
+    pub held_bytes: Option<u64>,
 }
 
 /// An answer from a replicate.

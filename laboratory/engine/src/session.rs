@@ -9,6 +9,7 @@ use super::{select::Selection, warnings};
 use crate::failure::Failure;
 use crate::forecast::{Forecast, Speed};
 use crate::interrupt;
+use crate::last_level;
 use crate::supervise::Supervisor;
 use carryline_results::cells::{self, Summary};
 use carryline_results::gather::Gathered;
@@ -117,13 +118,15 @@ pub fn execute(plan: &RunPlan, context: &RunContext<'_>) -> Result<Finished, Fai
     let inputs = (plan.seed, context.depth);
     let proofs = prove::to_depth(context.supervisor, &plan.plugins, &plan.subjects(), inputs, &progress)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(plan)?);
+    let RunContext { here, cpu, supervisor, .. } = *context;
+    let caches = last_level::measured(here, plan, cpu, supervisor, &progress, &interrupt::requested)?;
     let outcome = measure::run(
         plan,
         &proofs,
         &MeasureContext {
-            supervisor: context.supervisor,
-            caches: context.here.caches,
-            cpu: context.cpu,
+            supervisor,
+            caches,
+            cpu,
             deadline,
             progress: &progress,
             first_replicate: 0,

@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn sizes_of_the_matrix_are_not_added_again() {
-        let caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20 };
+        let caches = CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 16 << 20, l3_held: None };
         let made = |sizes: &str| {
             let sizes = Sizes::parse_list(sizes).expect("sizes");
             let subjects = |_| (vec!["sse2".to_owned()], None);

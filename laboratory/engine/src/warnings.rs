@@ -54,6 +54,9 @@ pub fn all(
     if let Some(reason) = &outcome.pin_error {
         add(&mut warnings, warning::cannot_pin(reason));
     }
+    if let Some(held) = outcome.l3_held {
+        warnings.push(warning::part_of_last_level(held, here.cache_sizes().l3));
+    }
     let seconds = took.as_secs_f64().max(1.0);
     if outcome.involuntary_switches as f64 / seconds > SWITCHES_PER_SECOND {
         warnings.push(warning::context_switches(outcome.involuntary_switches));

@@ -47,7 +47,7 @@ fn measured(answers: &[MeasureAnswer]) -> Result<Measurement, SuperviseError> {
     let supervisor = worker_that_sends(answers, folder.path());
     let context = MeasureContext {
         supervisor: &supervisor,
-        caches: CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 32 << 20 },
+        caches: CacheSizes { l1: 32 << 10, l2: 1 << 20, l3: 32 << 20, l3_held: None },
         cpu: None,
         deadline: Instant::now() + Duration::from_secs(1),
         progress: &Progress::new(Duration::from_secs(1), true),

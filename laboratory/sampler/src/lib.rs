@@ -9,6 +9,7 @@
 mod batch;
 mod buffers;
 mod invoke;
+pub mod last_level;
 pub mod limits;
 pub mod loops;
 pub mod object_loops;
@@ -24,7 +25,7 @@ use carryline_results::round::Round;
 pub use loops::Call;
 pub use loops::{PLACEMENTS, place};
 pub use prepare::{flush, touch, zero_words};
-pub use workload::{least_bytes, level_of, memory_bytes, uses_few_lines};
+pub use workload::{hot_bytes, least_bytes, level_of, memory_bytes, uses_few_lines};
 
 use batch::WARM_CALLS;
 use carryline_conditions::sizes::SizeSource;

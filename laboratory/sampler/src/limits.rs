@@ -24,14 +24,15 @@ const MORE_SAMPLES: usize = 5;
 /// long.
 const WINDOW: usize = 32 << 20;
 
-/// The buffer size in bytes for each level: half of it, so that everything fits (a quarter of the last level,
-/// which is shared); for memory, a size that no level holds.
+/// The buffer size in bytes for each level: half of it, so that everything fits; of the last level, which is shared, at most
+/// a quarter and eight times the second level, as a virtual machine may have a small part of it; for memory, a size that no
+/// level holds.
 #[must_use]
 pub fn buffers(caches: &CacheSizes) -> [(Level, u64); 4] {
     [
         (Level::L1, caches.l1 / 2),
         (Level::L2, caches.l2 / 2),
-        (Level::L3, caches.l3 / 4),
+        (Level::L3, (caches.l3 / 4).min(8 * caches.l2)),
         (Level::Memory, caches.too_large()),
     ]
 }
@@ -76,27 +77,30 @@ pub fn measure(
 
 /// A buffer that is processed window by window, so that every pass of one too large to cache reads from
 /// memory.
-struct Walk<'a> {
-    arena: &'a mut Arena,
-    len: usize,
-    window: usize,
-    at: usize,
-    ticks_per_ns: f64,
-    status: &'a StatusPage,
+pub(crate) struct Walk<'a> {
+    pub arena: &'a mut Arena,
+    pub len: usize,
+    pub window: usize,
+    pub at: usize,
+    pub ticks_per_ns: f64,
+    pub status: &'a StatusPage,
 }
 
 impl Walk<'_> {
     /// The bytes per tick of the fastest loop's best sample.
     fn best_of(&mut self, kernels: &[Kernel]) -> f64 {
-        let mut rates: Vec<(f64, Kernel)> =
-            kernels.iter().map(|kernel| (self.rate(*kernel, FIRST_SAMPLES), *kernel)).collect();
-        rates.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let Some((best, kernel)) = rates.first().copied() else { return 0.0 };
+        let Some((best, kernel)) = self.fastest(kernels) else { return 0.0 };
         best.max(self.rate(kernel, MORE_SAMPLES))
     }
 
+    /// The fastest loop, with the bytes per tick of its best sample; `None` if there is no loop.
+    pub fn fastest(&mut self, kernels: &[Kernel]) -> Option<(f64, Kernel)> {
+        let rates = kernels.iter().map(|kernel| (self.rate(*kernel, FIRST_SAMPLES), *kernel));
+        rates.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
     /// The bytes per tick of the best of several samples.
-    fn rate(&mut self, kernel: Kernel, samples: usize) -> f64 {
+    pub fn rate(&mut self, kernel: Kernel, samples: usize) -> f64 {
         let least_ticks = SAMPLE_NS * self.ticks_per_ns;
         let mut best = f64::INFINITY;
         let mut turns = 1_u32;
@@ -161,7 +165,7 @@ mod tests {
 
     #[test]
     fn every_level_has_a_limit_and_merging_keeps_the_higher_one() {
-        let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
+        let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20, l3_held: None };
         let mut arena = Arena::new(1 << 20, Pages::Base).expect("1 MiB");
         arena.prefault();
         let status = StatusPage::create().expect("a page");

@@ -192,7 +192,7 @@ mod tests {
 
     /// The footprint of copies as stated, and the bytes of the lines of all batches until their places repeat.
     fn footprints(size: u64, cache: &str, offsets: &str) -> (u64, u64) {
-        let caches = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 16 << 20 };
+        let caches = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 16 << 20, l3_held: None };
         let condition = Condition {
             cache: cache.parse().expect("a cache state"),
             offsets: offsets.parse().expect("offsets"),

@@ -25,7 +25,7 @@ fn children_do_not_outlive_the_batch() {
     let status = StatusPage::create().expect("a page");
     let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a correct routine");
     let condition = Condition::plain(64);
-    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
+    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20, l3_held: None };
     let mut buffers = Buffers::new(1);
     let members = [(&verified, 0)];
     let mut bench =
@@ -64,7 +64,7 @@ fn all_members_of_a_round_use_its_page() {
     let status = StatusPage::create().expect("a page");
     let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a correct routine");
     let condition = Condition { offsets: Offsets::Random, ..Condition::plain(64) };
-    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
+    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20, l3_held: None };
     let mut buffers = Buffers::new(1);
     let members = [(&verified, 0), (&verified, 0), (&verified, 0)];
     let mut bench =
@@ -95,7 +95,7 @@ fn untimed_calls_are_repeated_only_if_they_change_no_condition() {
     let subject = Subject::of_routine("test", Routine::Zero(counts));
     let status = StatusPage::create().expect("a page");
     let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a correct routine");
-    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20 };
+    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20, l3_held: None };
     let calls_of = |condition: &Condition| {
         let mut buffers = Buffers::new(1);
         let members = [(&verified, 0)];

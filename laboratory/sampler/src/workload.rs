@@ -11,7 +11,7 @@ mod level;
 mod operand;
 
 pub(crate) use self::level::is_between;
-pub use self::level::level_of;
+pub use self::level::{hot_bytes, level_of};
 pub(crate) use self::operand::{Operand, Place};
 
 use self::operand::Turns;

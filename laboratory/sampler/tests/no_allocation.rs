@@ -40,7 +40,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn rounds_do_not_allocate() {
-    let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 4 << 20 };
+    let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 4 << 20, l3_held: None };
     let status = StatusPage::create().expect("a page");
     for family in Family::ALL {
         let subjects: Vec<Subject> = of(family)

@@ -37,7 +37,7 @@ fn routines_corrupted_after_verification_are_reported() {
         Err(failure) => panic!("{}: {failure}", subject.id()),
     });
     let members: Vec<_> = verified.iter().zip(0..).collect();
-    let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 4 << 20 };
+    let caches = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 4 << 20, l3_held: None };
     for (condition, name) in [
         (Condition::plain(1500), "one buffer"),
         (Condition { segments: vec![1, 3, 40], ..Condition::plain(44) }, "a chain of buffers"),

@@ -319,4 +319,16 @@ pub(super) const CATALOGUE: &[Entry] = &[
         explanation: "The finished rounds are kept and shown, but no advice is derived from them: rows may \
             have few rounds, and situations that had none are left out.",
     },
+    Entry {
+        id: Code::PartOfLastLevel,
+        code: "W32",
+        weight: Weight::Context,
+        name: "part of the last level",
+        cause: "the last cache level holds about {} of this machine's data, not the {} that are reported",
+        remedy: "none needed: buffers that exceed this count as being in memory",
+        explanation: "A virtual machine is told the size of the whole last level, which it shares with other guests or \
+            has a part of. Before cells larger than four times the second level are measured, buffers of growing size are \
+            read: those that take over a third longer per byte than the smallest are in memory. Conditions that must miss \
+            every cache still go by the size that is reported.",
+    },
 ];

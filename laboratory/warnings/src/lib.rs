@@ -51,6 +51,7 @@ pub enum Code {
     SharedCore,
     ThresholdsNotRaised,
     Interrupted,
+    PartOfLastLevel,
 }
 
 /// How much a warning lowers the trust in a run's comparisons.
@@ -135,6 +136,13 @@ pub fn virtual_machine(hypervisor: &str) -> Warning {
 #[must_use]
 pub fn no_fixed_frequency(seen: &impl Display) -> Warning {
     Code::NoFixedFrequency.with(&[seen])
+}
+
+/// The last cache level holds this many bytes of the machine's data, and is reported to have so many.
+#[must_use]
+pub fn part_of_last_level(held_bytes: u64, reported_bytes: u64) -> Warning {
+    let [held, reported] = [held_bytes, reported_bytes].map(|bytes| format!("{} MiB", bytes >> 20));
+    Code::PartOfLastLevel.with(&[&held, &reported])
 }
 
 /// Ticks per core cycle drifted by this fraction of their median.

@@ -59,6 +59,7 @@ fn every_warning_fills_all_its_placeholders() {
         shared_core(0.4, 0.7),
         thresholds_not_raised("copy 160", "libc_memcpy_no_rep", 4.7, "libc_memcpy"),
         interrupted(3),
+        part_of_last_level(73 << 20, 480 << 20),
     ];
     assert_eq!(given.len(), Code::all().len());
     for (warning, entry) in given.iter().zip(Code::all()) {

@@ -5,6 +5,7 @@ use crate::output;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::gate::{self, Answer, GateContext, GatePlan, GatedCell, Measured};
 use carryline_engine::kept::{self, Kept};
+use carryline_engine::last_level;
 use carryline_engine::machine::Here;
 use carryline_engine::measure::MeasureContext;
 use carryline_engine::pattern::Pattern;
@@ -64,15 +65,17 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     };
     let environment = serde_json::to_value(&here.environment)?;
     let mut keeper = Keeper::begin(store, plan.seed, &environment, serde_json::to_value(&plan)?);
+    let cpu = here.cpu(args.workers.cpu)?;
+    let stop = &interrupt::requested;
     let context = GateContext {
         measure: MeasureContext {
             supervisor: &supervisor,
-            caches: here.caches,
-            cpu: here.cpu(args.workers.cpu)?,
+            caches: last_level::measured(&here, &plan, cpu, &supervisor, &progress, stop)?,
+            cpu,
             deadline: begin + args.budget.mul_f64(FOR_MEASURING),
             progress: &progress,
             first_replicate: 0,
-            stop: &interrupt::requested,
+            stop,
         },
         against: against.as_ref(),
     };

@@ -142,7 +142,7 @@ impl Choice {
 pub mod tests {
     use super::*;
 
-    pub const CACHES: CacheSizes = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+    pub const CACHES: CacheSizes = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20, l3_held: None };
 
     /// The usual choice, beginning with checksums.
     pub fn usual() -> Choice {

@@ -8,6 +8,7 @@
 use crate::prepared::Prepared;
 use carryline_engine::failure::Failure;
 use carryline_engine::interrupt;
+use carryline_engine::last_level;
 use carryline_engine::machine::Here;
 use carryline_engine::measure::{self, MeasureContext, Measurement};
 use carryline_engine::plan::RunPlan;
@@ -110,6 +111,9 @@ impl Feed<'_> {
         let schedule =
             Schedule::of(&self.plan, &needs, |id| !proofs.iter().any(|proof| proof.subject == *id));
         let each = schedule.processes(1);
+        let (here, cpu) = (self.here, self.prepared.cpu);
+        let caches =
+            last_level::measured(here, &self.plan, cpu, &self.prepared.supervisor, self.progress, &stop)?;
         let mut number = 0;
         while !control.is_stopped() {
             if control.is_paused() {
@@ -127,8 +131,8 @@ impl Feed<'_> {
             let mut rounds = 0;
             let context = MeasureContext {
                 supervisor: &self.prepared.supervisor,
-                caches: self.here.caches,
-                cpu: self.prepared.cpu,
+                caches,
+                cpu,
                 deadline: Instant::now() + if number == 0 { FIRST } else { LATER } * each,
                 progress: self.progress,
                 first_replicate: number * each,

@@ -213,7 +213,7 @@ fn planted(fate: &str) -> (Vec<ProbeAnswer>, End) {
         seed: 1,
         total_ms: 50,
         cpu: None,
-        caches: CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20 },
+        caches: CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 8 << 20, l3_held: None },
     };
     let mut answers = Vec::new();
     let end = supervisor.run(job, 0, &|| false, &mut |answer| answers.push(answer)).expect("a worker");

@@ -220,7 +220,7 @@ fn curve(figures: &Figures, sizes: &[u64]) -> String {
 mod tests {
     use super::*;
 
-    const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };
+    const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20, l3_held: None };
 
     #[test]
     fn each_level_has_a_representative_size() {

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use crate::testing::setup;
 
-    const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 256 << 10, l3: 1 << 20 };
+    const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 256 << 10, l3: 1 << 20, l3_held: None };
 
     #[test]
     fn sets_fit_in_their_level_and_moved_memory_does_not() {

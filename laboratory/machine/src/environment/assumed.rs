@@ -24,7 +24,7 @@ pub(super) fn cache_sizes(here: &Environment) -> CacheSizes {
     let told = here.last_level_bytes().filter(|_| !hides_last_level(here));
     let l3 = told.unwrap_or(LAST);
     let is_small = cfg!(debug_assertions) && std::env::var_os(SMALL_VARIABLE).is_some();
-    CacheSizes { l1, l2, l3: if is_small { l3.min(SMALL_LAST) } else { l3 }.max(l2) }
+    CacheSizes { l1, l2, l3: if is_small { l3.min(SMALL_LAST) } else { l3 }.max(l2), l3_held: None }
 }
 
 /// True if there may be an unreported level: a virtual machine without a third one, or no data cache at all.
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn reported_sizes_are_used() {
         let all = machine(Some("KVM"), &[(1, 48 << 10), (2, 2 << 20), (3, 105 << 20)]);
-        assert_eq!(all.cache_sizes(), CacheSizes { l1: 48 << 10, l2: 2 << 20, l3: 105 << 20 });
+        assert_eq!(all.cache_sizes(), CacheSizes { l1: 48 << 10, l2: 2 << 20, l3: 105 << 20, l3_held: None });
         assert_eq!(all.assumed(), Vec::<String>::new());
         // Some CPUs have two levels; without a hypervisor the kernel's report is complete.
         let two = machine(None, &[(1, 32 << 10), (2, 1 << 20)]);
@@ -105,7 +105,7 @@ mod tests {
     fn a_hidden_last_level_is_assumed() {
         let hidden = machine(Some("KVM"), &[(1, 32 << 10), (2, 512 << 10)]);
         let caches = hidden.cache_sizes();
-        assert_eq!(caches, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 });
+        assert_eq!(caches, CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20, l3_held: None });
         assert!(caches.eviction() >= 64 << 20, "a level of 32 MiB would be evicted");
         assert_eq!(caches.level(8 << 20), crate::environment::Level::L3, "must not count as memory");
         let said = hidden.assumed();
@@ -120,7 +120,7 @@ mod tests {
             ways: None,
             shared_by: None,
         }];
-        assert_eq!(code_alone.cache_sizes(), CacheSizes { l1: L1, l2: L2, l3: LAST });
+        assert_eq!(code_alone.cache_sizes(), CacheSizes { l1: L1, l2: L2, l3: LAST, l3_held: None });
         assert_eq!(code_alone.assumed().len(), 3, "{:?}", code_alone.assumed());
         // Inconsistent sizes are made monotonic.
         let odd = machine(None, &[(1, 1 << 20), (2, 64 << 10), (3, 4096)]).cache_sizes();

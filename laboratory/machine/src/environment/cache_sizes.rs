@@ -54,6 +54,10 @@ pub struct CacheSizes {
     pub l2: u64,
     /// The last level; assumed if the machine does not report it.
     pub l3: u64,
+    /// How much of the last level holds this machine's data, if that was measured to be less: a virtual machine is told the
+    /// size of a cache that it shares with others. Conditions that must miss every cache go by [`CacheSizes::l3`] all the
+    /// same, since the share may grow.
+    pub l3_held: Option<u64>,
 }
 
 impl CacheSizes {
@@ -79,10 +83,11 @@ impl CacheSizes {
     /// not fit into 32 KiB.
     #[must_use]
     pub fn level(&self, bytes: u64) -> Level {
+        let l3 = self.held();
         match bytes {
             b if b <= self.l1 - self.l1 / 8 => Level::L1,
             b if b <= self.l2 - self.l2 / 8 => Level::L2,
-            b if b <= self.l3 - self.l3 / 8 => Level::L3,
+            b if b <= l3 - l3 / 8 => Level::L3,
             _ => Level::Memory,
         }
     }
@@ -94,9 +99,14 @@ impl CacheSizes {
             Level::L1 => return false,
             Level::L2 => self.l1,
             Level::L3 => self.l2,
-            _ => self.l3,
+            _ => self.held(),
         };
         bytes < 2 * nearer
+    }
+
+    /// How much of the last level holds this machine's data.
+    fn held(&self) -> u64 {
+        self.l3_held.unwrap_or(self.l3).min(self.l3)
     }
 }
 
@@ -111,5 +121,22 @@ mod tests {
             assert_eq!(serde_json::from_value::<Level>(level.name().into()).expect("known"), level);
         }
         assert!(serde_json::from_value::<Level>("L9".into()).is_err());
+    }
+
+    #[test]
+    fn what_the_last_level_does_not_hold_is_in_memory() {
+        let told = CacheSizes { l1: 48 << 10, l2: 2 << 20, l3: 480 << 20, l3_held: None };
+        let measured = CacheSizes { l3_held: Some(64 << 20), ..told };
+        for (mib, as_told, as_measured) in
+            [(1, Level::L2, Level::L2), (56, Level::L3, Level::L3), (57, Level::L3, Level::Memory)]
+        {
+            assert_eq!(
+                (told.level(mib << 20), measured.level(mib << 20)),
+                (as_told, as_measured),
+                "{mib} MiB"
+            );
+        }
+        assert!(measured.is_between(127 << 20) && !measured.is_between(128 << 20));
+        assert_eq!((measured.too_large(), measured.eviction()), (told.too_large(), told.eviction()));
     }
 }

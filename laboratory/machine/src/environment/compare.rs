@@ -17,7 +17,9 @@ pub(super) fn limits(here: &Environment) -> Vec<(String, String)> {
         if here.caches.iter().any(|cache| cache.level >= 3) {
             limit(
                 "the size of the last cache level",
-                "the hypervisor reports it: this machine may have only a part of a shared cache".to_owned(),
+                "the hypervisor reports it, and this machine may have only a part of a shared cache: runs with large \
+                 buffers measure how much (W32)"
+                    .to_owned(),
             );
         }
     }

@@ -74,7 +74,7 @@ pub fn run(wanted: &[String]) {
     let here = Environment::here();
     let level = |level, otherwise| here.cache_bytes(level).unwrap_or(otherwise);
     let l3 = here.last_level_bytes().unwrap_or(32 << 20);
-    let caches = CacheSizes { l1: level(1, 32 << 10), l2: level(2, 512 << 10), l3 };
+    let caches = CacheSizes { l1: level(1, 32 << 10), l2: level(2, 512 << 10), l3, l3_held: None };
     let mut buffers = Buffers::new(3);
     buffers.set_cpus(Some(last), allowed.clone());
     let kernel = Kernel::of(Family::Copy, "libc_memcpy").expect("in the collection");

@@ -14,12 +14,15 @@ const LEAST_SHARE: f64 = 0.95;
 pub fn level_of(family: Family, condition: &Condition, caches: &CacheSizes) -> Level {
     match condition.cache.method {
         CacheMethod::Mixed { .. } => Level::Mixed,
-        CacheMethod::Hot => {
-            let layout = Layout::new(family, condition, caches);
-            caches.level(layout.hot_bytes(layout.largest))
-        }
-        _ => Level::Memory,
+        _ => hot_bytes(family, condition, caches).map_or(Level::Memory, |bytes| caches.level(bytes)),
     }
+}
+
+/// The bytes that the calls of a hot cell touch; `None` if its operands are not hot.
+#[must_use]
+pub fn hot_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -> Option<u64> {
+    let layout = condition.cache.is_hot().then(|| Layout::new(family, condition, caches))?;
+    Some(layout.hot_bytes(layout.largest))
 }
 
 /// Whether a nearer level holds a part of a hot cell's operands: the largest call exceeds it by less than its size,
@@ -65,7 +68,7 @@ mod tests {
     use super::*;
     use carryline_conditions::sizes::{Draw, Sizes};
 
-    const CACHES: CacheSizes = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+    const CACHES: CacheSizes = CacheSizes { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20, l3_held: None };
 
     /// The level of sums of these sizes with these numbers of calls, and whether it is between two.
     fn of_sums(sizes: &[(u64, f64)]) -> (Level, bool) {
@@ -77,7 +80,7 @@ mod tests {
 
     #[test]
     fn levels_follow_the_caches() {
-        let caches = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };
+        let caches = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20, l3_held: None };
         let levels: Vec<_> = [4096, 256 << 10, 8 << 20, 128 << 20].iter().map(|b| caches.level(*b)).collect();
         assert_eq!(levels, [Level::L1, Level::L2, Level::L3, Level::Memory]);
     }

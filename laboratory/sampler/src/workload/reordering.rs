@@ -4,7 +4,7 @@ use super::*;
 use carryline_conditions::sizes::Sizes;
 use rand_core::SeedableRng;
 
-const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };
+const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20, l3_held: None };
 
 /// A condition's layout, its calls as drawn, and reordered.
 fn reordered(condition: &Condition) -> (Layout, Vec<Call>, Vec<Call>) {

@@ -4,7 +4,7 @@ use carryline_conditions::Cache;
 use carryline_machine::arena::Pages;
 use rand_core::SeedableRng;
 
-const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20 };
+const CACHES: CacheSizes = CacheSizes { l1: 48 << 10, l2: 1 << 20, l3: 32 << 20, l3_held: None };
 
 fn condition(size: u64, cache: &str, offsets: &str) -> Condition {
     Condition {
