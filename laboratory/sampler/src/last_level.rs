@@ -89,9 +89,9 @@ mod tests {
         // As measured on a Granite Rapids.
         let rate = |bytes: u64| match bytes.div_ceil(MIB) {
             ..=16 => 10.9,
-            ..=48 => 9.8,
-            ..=64 => 8.6,
-            ..=96 => 5.2,
+            17..=48 => 9.8,
+            49..=64 => 8.6,
+            65..=96 => 5.2,
             _ => 4.6,
         };
         for (most, held) in [(8, None), (64, None), (65, Some(64)), (128, Some(64)), (420, Some(64))] {

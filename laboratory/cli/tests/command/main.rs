@@ -7,6 +7,7 @@ mod c_library;
 mod calibration;
 mod commands;
 mod compare;
+mod conditions;
 mod critical;
 mod examples;
 mod inlining;
