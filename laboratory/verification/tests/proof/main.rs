@@ -5,6 +5,7 @@
 mod child;
 mod corpus;
 mod docs;
+mod without_vectors;
 
 use std::path::Path;
 use std::process::Command;
