@@ -304,22 +304,27 @@ mod tests {
     /// more than an eighth. Where loops are the slower ones, they take up to 3.7 times as long.
     const STRING_MOST: f64 = 1.13;
 
-    /// The decisions by which a profile uses string instructions, each with the one whose figures it rests on if
-    /// it has none of its own: a loop by narrow moves is no faster than one by wide moves.
-    const OF_STRINGS: [(&str, &str); 6] = [
-        ("rep_stosb_from_bytes", ""),
-        ("rep_stosb_narrow_from_bytes", "rep_stosb_from_bytes"),
-        ("rep_stosb_not_soon_from_bytes", ""),
-        (MOVSB, ""),
-        ("rep_movsb_narrow_from_bytes", MOVSB),
-        ("rep_movsb_not_soon_from_bytes", ""),
+    /// The decisions by which a profile uses string instructions, each with those whose figures it rests on, the first that
+    /// has any: a loop by narrow moves is no faster than one by wide moves.
+    const OF_STRINGS: [(&str, &[&str]); 8] = [
+        (STOSB, &[STOSB]),
+        (STOSB_NARROW, &[STOSB_NARROW, STOSB]),
+        ("rep_stosb_scalar_from_bytes", &[STOSB_NARROW, STOSB]),
+        ("rep_stosb_not_soon_from_bytes", &["rep_stosb_not_soon_from_bytes"]),
+        (MOVSB, &[MOVSB]),
+        (MOVSB_NARROW, &[MOVSB_NARROW, MOVSB]),
+        ("rep_movsb_scalar_from_bytes", &[MOVSB_NARROW, MOVSB]),
+        ("rep_movsb_not_soon_from_bytes", &["rep_movsb_not_soon_from_bytes"]),
     ];
+    const STOSB: &str = "rep_stosb_from_bytes";
+    const STOSB_NARROW: &str = "rep_stosb_narrow_from_bytes";
+    const MOVSB_NARROW: &str = "rep_movsb_narrow_from_bytes";
 
     /// What is wrong with the string instructions of a profile by the figures of its CPU: cells in which they
     /// lose, and states of the buffers in which nothing was measured.
     fn objections(settings: Settings, cpu: &Evidence) -> Vec<String> {
         let mut found = Vec::new();
-        for (name, of_wide) in OF_STRINGS {
+        for (name, of_figures) in OF_STRINGS {
             let from = settings.bytes(decision(name));
             if from == u64::MAX {
                 continue;
@@ -333,7 +338,7 @@ mod tests {
                     })
                     .collect()
             };
-            let (own, of_wide) = (cells(name), cells(of_wide));
+            let figures: Vec<_> = of_figures.iter().map(|name| cells(name)).collect();
             // Bytes that are not read soon are expected to be uncached; only copies have a distance. At one of 1 to 63
             // bytes modulo 4096, no string instruction is used.
             let states: &[Setting] = match () {
@@ -346,8 +351,8 @@ mod tests {
                     let of_state = cells.iter().filter(|(times, _)| times.setting == *state);
                     of_state.map(|(times, ratio)| (times.size_bytes, *ratio)).collect()
                 };
-                let cells = Some(in_state(&own)).filter(|cells| !cells.is_empty());
-                let cells = cells.unwrap_or_else(|| in_state(&of_wide));
+                let mut of_state = figures.iter().map(|cells| in_state(cells));
+                let cells = of_state.find(|cells| !cells.is_empty()).unwrap_or_default();
                 if cells.is_empty() {
                     found.push(format!("{}: {name}: not measured {state:?}", cpu.name));
                 }

@@ -24,6 +24,7 @@ static unsigned char copied[BYTES];
     "rep_stosb_narrow_from_bytes = 4096\n"                                                                            \
     "rep_movsb_from_bytes = 16384\nrep_movsb_not_soon_from_bytes = \"never\"\nrep_movsb_narrow_from_bytes = 4096\n"    \
     "rep_movsb_near_from_bytes = 4096\n"                                                                              \
+    "rep_stosb_scalar_from_bytes = 4096\nrep_movsb_scalar_from_bytes = 4096\n"                                         \
     "zero_non_temporal_from_bytes = 512\ncopy_non_temporal_from_bytes = 512\nread_once_from_bytes = 512\n"             \
     "clzero_from_bytes = 512\n"                                                                                       \
     "zero_prefetch_from_bytes = 16384\ncopy_prefetch_from_bytes = 16384\n"                                             \
@@ -103,7 +104,7 @@ int main(void) {
     functions_are_right();
 
     expect(!load(path, PROFILE("last_level_bytes = 1\n"), message, sizeof message), "a wrong number", message);
-    expect(strstr(message, "line 24: found 1; last_level_bytes must be") == message, "the line is named", message);
+    expect(strstr(message, "line 26: found 1; last_level_bytes must be") == message, "the line is named", message);
     memset(message, '#', sizeof message);
     expect(!load(path, PROFILE(""), message, 12), "a missing key", "");
     expect(strcmp(message, "line 4: mis") == 0 && message[12] == '#', "a message is cut", message);

@@ -130,6 +130,13 @@ pub const LOOPS_BELOW_BYTES: usize = 16 << 10;
 /// The same for stores of at most 16 bytes, than which `rep stosb` and `rep movsb` may be faster from smaller sizes on.
 pub const NARROW_LOOPS_BELOW_BYTES: usize = 2 << 10;
 
+/// The same for stores of at most 8 bytes, in programs without vectors.
+pub const SCALAR_LOOPS_BELOW_BYTES: usize = 512;
+
+/// Shorter calls never use `rep stosb` and `rep movsb` in this program.
+pub(crate) const STRINGS_FROM_BYTES: usize =
+    if cfg!(target_feature = "sse2") { NARROW_LOOPS_BELOW_BYTES } else { SCALAR_LOOPS_BELOW_BYTES };
+
 /// Copies of fewer bytes may use `rep movsb` also where the destination is just above the source modulo 4096: both buffers fit into a
 /// first-level cache of 48 KiB. On Granite Rapids, 20 KiB took 0.65 times as long as by a loop with moves of 16 bytes, 28 KiB 1.08.
 pub const NEAR_STRINGS_BELOW_BYTES: usize = 24 << 10;
@@ -214,7 +221,7 @@ impl Plan {
     #[inline(always)]
     pub(crate) fn is_short_copy_by_string<B>(dst: *const u8, src: *const u8, len: usize) -> bool {
         size_of::<B>() <= 16
-            && len >= NARROW_LOOPS_BELOW_BYTES
+            && len >= STRINGS_FROM_BYTES
             && known(Decision::RepMovsb).is_some_and(|from| len >= from)
             && (!is_near_above(dst.addr(), src.addr())
                 || known(Decision::RepMovsbNear).is_some_and(|from| len >= from))

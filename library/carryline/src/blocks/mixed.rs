@@ -15,13 +15,13 @@
 use super::{Block, Block16, load, store};
 use core::mem::MaybeUninit;
 
-/// The offsets of the four moves of `BYTES` each: `len` is at least `BYTES` and at most four times that.
+/// The offsets of the four moves of `bytes` each, a power of two: `len` is at least that and at most four times as much.
 #[inline(always)]
-fn places<const BYTES: usize>(len: usize) -> [usize; 4] {
-    let last = len - BYTES;
-    // One block further in if two would leave a gap: from 2 * BYTES + 1 to 4 * BYTES, this bit of (len - 1) / 2 is set.
+pub(crate) fn places(len: usize, bytes: usize) -> [usize; 4] {
+    let last = len - bytes;
+    // One block further in if two would leave a gap: from 2 * bytes + 1 to 4 * bytes, this bit of (len - 1) / 2 is set.
     // A comparison takes four bytes of code more, with which the moves of 16 bytes do not fit into a line.
-    let inner = ((len - 1) / 2) & BYTES;
+    let inner = ((len - 1) / 2) & bytes;
     [0, inner, last - inner, last]
 }
 
@@ -30,7 +30,7 @@ fn places<const BYTES: usize>(len: usize) -> [usize; 4] {
 /// writes of `len` bytes.
 #[inline(always)]
 unsafe fn copy_four<B: Block, const BYTES: usize>(dst: *mut u8, src: *const u8, len: usize) {
-    let places = places::<BYTES>(len);
+    let places = places(len, BYTES);
     // SAFETY: no offset exceeds len - BYTES: `inner` is at most `last`, since it is BYTES only if len is more
     // than twice that.
     unsafe {
@@ -46,7 +46,7 @@ unsafe fn copy_four<B: Block, const BYTES: usize>(dst: *mut u8, src: *const u8, 
 /// As [`copy_four`], without a source.
 #[inline(always)]
 unsafe fn zero_four<B: Block, const BYTES: usize>(dst: *mut u8, len: usize) {
-    let places = places::<BYTES>(len);
+    let places = places(len, BYTES);
     // SAFETY: no offset exceeds len - BYTES: `inner` is at most `last`, since it is BYTES only if len is more
     // than twice that.
     unsafe {

@@ -80,9 +80,13 @@ pub(crate) use mixed::{copy_mixed_up_to_64, zero_mixed_up_to_64};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use non_temporal::{copy_non_temporal, fill_non_temporal, zero_non_temporal};
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(crate) use rep::copy_rep_movsb;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) use rep::fill_rep_stosb;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use rep::{copy_rep_movsb, zero_rep_stosb};
+pub(crate) use rep::zero_rep_stosb;
+#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+pub(crate) use {mixed::places, rep::rep_movsb};
 
 /// The number of bytes in a cache line.
 pub(crate) const LINE_BYTES: usize = 64;

@@ -1,7 +1,9 @@
 //! `rep stosb` and `rep movsb`: microcode that knows the total length and need not read the lines it
 //! overwrites.
 
-use super::{Block16, Fill, LINE_BYTES, Zero, copy_head_tail, fill_head_tail};
+#[cfg(target_feature = "sse2")]
+use super::copy_head_tail;
+use super::{Block16, Fill, LINE_BYTES, Zero, fill_head_tail};
 use core::arch::asm;
 
 /// `rep stosb` for the whole lines, and vectors for partial lines at the ends; unneeded, they would read their line.
@@ -54,20 +56,32 @@ pub(crate) unsafe fn zero_rep_stosb(dst: *mut u8, len: usize) {
 ///
 /// # Safety
 /// `len >= 64`; `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
+#[cfg(target_feature = "sse2")]
 #[inline(always)]
 pub(crate) unsafe fn copy_rep_movsb(dst: *mut u8, src: *const u8, len: usize) {
     let skip = dst.addr().wrapping_neg() & (LINE_BYTES - 1);
     // SAFETY: the head takes 64 of at least 64 bytes; `rep movsb` starts up to 63 bytes in and ends at len.
-    // The direction flag is clear on entry to every function.
     unsafe {
         if skip != 0 {
             copy_head_tail::<Block16, 2>(dst, src, LINE_BYTES);
         }
+        rep_movsb(dst.add(skip), src.add(skip), len - skip);
+    }
+}
+
+/// The instruction alone. The direction flag is clear on entry to every function.
+///
+/// # Safety
+/// `src` is valid for reads and `dst` for writes of `len` bytes; no overlap.
+#[inline(always)]
+pub(crate) unsafe fn rep_movsb(dst: *mut u8, src: *const u8, len: usize) {
+    // SAFETY: reads and writes `len` bytes, by contract.
+    unsafe {
         asm!(
             "rep movsb",
-            inout("rcx") len - skip => _,
-            inout("rdi") dst.add(skip) => _,
-            inout("rsi") src.add(skip) => _,
+            inout("rcx") len => _,
+            inout("rdi") dst => _,
+            inout("rsi") src => _,
             options(nostack, preserves_flags)
         );
     }

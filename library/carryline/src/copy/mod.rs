@@ -46,6 +46,8 @@ mod overlapping;
 pub(crate) mod portable;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2", any(target_os = "linux", target_os = "none")))]
 mod returning;
+#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+mod scalar;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(crate) mod sse2;
 

@@ -1,14 +1,14 @@
 //! Copying with 16-byte moves, without CPU-specific instructions; plans have no effect. In programs for x86-64 without
-//! vectors, such as operating systems, this is the only kernel; there it uses `rep movsb` where the profile says so.
+//! vectors, such as operating systems, this is the only kernel; there, [`scalar`](super::scalar) copies what does not overlap.
 
-pub(super) use crate::blocks::copy_mixed_up_to_64 as smallest;
 #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
-use crate::blocks::copy_rep_movsb;
+pub(crate) use super::scalar::copy;
+pub(super) use crate::blocks::copy_mixed_up_to_64 as smallest;
 use crate::blocks::{Block16, READ_KEPT, copy_backward, copy_forward, copy_head_tail, copy_up_to_32};
 use crate::dispatch::CopyCode;
-#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
-use crate::intent::NARROW_LOOPS_BELOW_BYTES;
 use crate::intent::Plan;
+#[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
+use crate::intent::STRINGS_FROM_BYTES;
 
 /// The code of this kernel.
 pub(super) const CODE: CopyCode = CopyCode { copy, read_here, planned, unfenced: planned, overlapping };
@@ -23,14 +23,13 @@ pub(super) const SMALL_MOST_BYTES: usize = 128;
 ///
 /// # Safety
 /// As [`bytes_raw`](super::bytes_raw).
+#[cfg(not(all(target_arch = "x86_64", not(target_feature = "sse2"))))]
 pub(crate) unsafe extern "C" fn copy(dst: *mut u8, src: *const u8, len: usize) {
     // SAFETY: len is within the bounds that each requires.
     unsafe {
         match len {
             ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
             _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
-            #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
-            _ if Plan::is_short_copy_by_string::<Block16>(dst, src, len) => copy_rep_movsb(dst, src, len),
             _ => copy_forward::<Block16, READ_KEPT>(dst, src, len),
         }
     }
@@ -79,7 +78,7 @@ unsafe extern "C" fn overlapping(dst: *mut u8, src: *const u8, len: usize) {
             ..=SMALLEST_MOST_BYTES => smallest(dst, src, len),
             _ if len <= SMALL_MOST_BYTES => small(dst, src, len),
             #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
-            NARROW_LOOPS_BELOW_BYTES.. if dst.addr().abs_diff(src.addr()) >= len => copy(dst, src, len),
+            STRINGS_FROM_BYTES.. if dst.addr().abs_diff(src.addr()) >= len => copy(dst, src, len),
             _ if dst.addr().wrapping_sub(src.addr()) >= len => {
                 copy_forward::<Block16, READ_KEPT>(dst, src, len)
             }

@@ -3,6 +3,7 @@
 use crate::cpu::caches::{LAST_LEVEL_BYTES, SHARE_BYTES};
 use crate::intent::{
     LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, NEAR_STRINGS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES,
+    SCALAR_LOOPS_BELOW_BYTES,
 };
 use core::ops::RangeInclusive;
 
@@ -85,13 +86,17 @@ decisions! {
     RepStosbNotSoon = "rep_stosb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "The same for bytes that are not read soon; their lines are not cached.";
     RepStosbNarrow = "rep_stosb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "Replaces `rep_stosb_from_bytes`, and from 16 KiB on that for bytes read next, where stores are of at most 16 bytes: without AVX2, or without vectors.";
+        "Replaces `rep_stosb_from_bytes`, and from 16 KiB on that for bytes read next, where stores are of at most 16 bytes: without AVX2.";
+    RepStosbScalar = "rep_stosb_scalar_from_bytes", SCALAR_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
+        "Replaces both where stores are of at most 8 bytes: in a program without vectors, such as an operating system.";
     RepMovsb = "rep_movsb_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Copying of at least this length uses `rep movsb` instead of a loop, at distances at which no CPU was found to be slow.";
     RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
         "The same for copies that are not read soon.";
     RepMovsbNarrow = "rep_movsb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "Replaces `rep_movsb_from_bytes` where moves are of at most 16 bytes: without AVX2, or without vectors.";
+        "Replaces `rep_movsb_from_bytes` where moves are of at most 16 bytes: without AVX2.";
+    RepMovsbScalar = "rep_movsb_scalar_from_bytes", SCALAR_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
+        "Replaces it, and `rep_movsb_near_from_bytes` unless that is never, where moves are of at most 8 bytes: in a program without vectors.";
     RepMovsbNear = "rep_movsb_near_from_bytes", NARROW_LOOPS_BELOW_BYTES..=NEAR_STRINGS_BELOW_BYTES - 1, never,
         "Where the destination lies 1 to 63 bytes above the source modulo 4096, copies of at least this length, but less than 24 KiB, use `rep movsb` too, if they do at other distances.";
     ZeroNonTemporal = "zero_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
@@ -143,9 +148,11 @@ impl Decision {
             | Decision::RepStosbReadHere
             | Decision::RepStosbNotSoon
             | Decision::RepStosbNarrow
+            | Decision::RepStosbScalar
             | Decision::RepMovsb
             | Decision::RepMovsbNotSoon
             | Decision::RepMovsbNarrow
+            | Decision::RepMovsbScalar
             | Decision::RepMovsbNear => true,
             Decision::ZeroNonTemporal
             | Decision::Clzero

@@ -119,30 +119,37 @@ pub fn fill() {
     IS_FILLED.store(true, Ordering::Release);
 }
 
-/// The value of a decision on a CPU with these features, so that no call has to look at them: without fast string
+/// Programs without vectors, such as operating systems, are compiled without SSE2.
+const HAS_VECTORS: bool = cfg!(target_feature = "sse2");
+
+/// The value of a decision on a CPU with these features in a program with or without vectors, so that no call has to look at them: without fast string
 /// instructions or `clzero`, their thresholds are [`NEVER`]; and kernels read the same decisions whatever the width of their stores.
-fn value(profile: &Profile<'_>, decision: Decision, features: Features) -> usize {
-    // Programs without vectors, such as operating systems, are compiled without SSE2.
-    let is_narrow = cfg!(not(target_feature = "sse2")) || !features.contains(Features::AVX2);
+fn value(profile: &Profile<'_>, decision: Decision, features: Features, has_vectors: bool) -> usize {
+    let is_narrow = !has_vectors || !features.contains(Features::AVX2);
+    let [narrow_stosb, narrow_movsb] = match has_vectors {
+        true => [Decision::RepStosbNarrow, Decision::RepMovsbNarrow],
+        false => [Decision::RepStosbScalar, Decision::RepMovsbScalar],
+    };
     match decision {
         _ if decision.is_of_string() && !features.contains(Features::ERMS) => NEVER,
         Decision::Clzero if !features.contains(Features::CLZERO) => NEVER,
-        Decision::RepStosb if is_narrow => profile.decisions.get(Decision::RepStosbNarrow),
-        Decision::RepMovsb if is_narrow => profile.decisions.get(Decision::RepMovsbNarrow),
+        Decision::RepStosb if is_narrow => profile.decisions.get(narrow_stosb),
+        Decision::RepMovsb if is_narrow => profile.decisions.get(narrow_movsb),
+        Decision::RepMovsbNear if !has_vectors && profile.decisions.get(decision) != NEVER => {
+            profile.decisions.get(narrow_movsb)
+        }
         // Every CPU with AVX2 executes `prefetchw`, if only as no operation; the first 64-bit ones need not.
         Decision::ZeroPrefetch | Decision::CopyPrefetch if is_narrow => NEVER,
         // On Zen 3, `rep stosb` and reading take 1.11 and 1.15 times as long at 4 KiB, medians of two runs, 0.71 and 0.89
         // times at 16 KiB.
-        Decision::RepStosbReadHere if is_narrow => {
-            profile.decisions.get(Decision::RepStosbNarrow).max(LOOPS_BELOW_BYTES)
-        }
+        Decision::RepStosbReadHere if is_narrow => profile.decisions.get(narrow_stosb).max(LOOPS_BELOW_BYTES),
         _ => profile.decisions.get(decision),
     }
 }
 
 fn begin_with(profile: &Profile<'_>) {
     for decision in Decision::ALL {
-        keep(*decision, value(profile, *decision, cpu::features()));
+        keep(*decision, value(profile, *decision, cpu::features(), HAS_VECTORS));
     }
     for function in Function::ALL {
         let (place, code) = (&KERNELS[function as usize], code(function, profile.kernel(function)));
@@ -156,7 +163,7 @@ pub(super) fn replace(profile: &Profile<'_>, origin: Origin) {
     RECORD.locked(|record| {
         let caches = Caches::detect();
         for decision in Decision::ALL {
-            let bytes = match value(profile, *decision, cpu::features()) {
+            let bytes = match value(profile, *decision, cpu::features(), HAS_VECTORS) {
                 DETECTED => detected(*decision, caches),
                 bytes => bytes,
             };
@@ -268,8 +275,8 @@ impl Active {
     }
 
     /// Each decision's name in files and value: a number of bytes, or [`usize::MAX`] for "never". Values that
-    /// a profile leaves to detection are returned as detected, and those that `rep_stosb_narrow_from_bytes` and
-    /// `rep_movsb_narrow_from_bytes` replace here as replaced.
+    /// a profile leaves to detection are returned as detected, and those that other decisions
+    /// replace here, such as `rep_stosb_narrow_from_bytes`, as replaced.
     pub fn decisions(&self) -> impl Iterator<Item = (&'static str, usize)> {
         Decision::ALL.iter().map(|decision| decision.name()).zip(self.decisions)
     }
@@ -331,30 +338,41 @@ mod tests {
         assert!(narrow < NEVER);
         let [without_avx2, with_avx2] = [Features::SSE2, Features::AVX2]
             .map(|features| features.union(Features::ERMS).union(Features::CLZERO));
-        assert_eq!(value(zen3, Decision::RepStosb, without_avx2), narrow);
+        assert_eq!(value(zen3, Decision::RepStosb, without_avx2, true), narrow);
         let granite_rapids = built_in("intel-granite-rapids").expect("a built-in profile");
         let narrow_copies = granite_rapids.decisions.get(Decision::RepMovsbNarrow);
         assert!(narrow_copies < LOOPS_BELOW_BYTES);
-        assert_eq!(value(granite_rapids, Decision::RepMovsb, without_avx2), narrow_copies);
-        assert_eq!(value(granite_rapids, Decision::RepMovsb, with_avx2), NEVER);
-        for decision in [Decision::ZeroPrefetch, Decision::CopyPrefetch] {
-            assert_ne!(value(granite_rapids, decision, with_avx2), NEVER);
-            assert_eq!(value(granite_rapids, decision, without_avx2), NEVER);
+        assert_eq!(value(granite_rapids, Decision::RepMovsb, without_avx2, true), narrow_copies);
+        assert_eq!(value(granite_rapids, Decision::RepMovsb, with_avx2, true), NEVER);
+        // Without vectors, whatever the CPU has.
+        let scalar =
+            [Decision::RepStosbScalar, Decision::RepMovsbScalar].map(|d| granite_rapids.decisions.get(d));
+        for features in [without_avx2, with_avx2] {
+            let of = |decision| value(granite_rapids, decision, features, false);
+            assert_eq!([of(Decision::RepStosb), of(Decision::RepMovsb)], scalar);
+            assert_eq!(of(Decision::RepMovsbNear), scalar[1], "measured at such distances");
+            assert_eq!(value(zen3, Decision::RepMovsbNear, features, false), NEVER);
+            assert_eq!(of(Decision::RepStosbReadHere), LOOPS_BELOW_BYTES);
         }
-        assert_eq!(value(zen3, Decision::RepStosbReadHere, without_avx2), LOOPS_BELOW_BYTES);
+        assert_ne!(value(granite_rapids, Decision::RepMovsbNear, without_avx2, true), scalar[1]);
+        for decision in [Decision::ZeroPrefetch, Decision::CopyPrefetch] {
+            assert_ne!(value(granite_rapids, decision, with_avx2, true), NEVER);
+            assert_eq!(value(granite_rapids, decision, without_avx2, true), NEVER);
+        }
+        assert_eq!(value(zen3, Decision::RepStosbReadHere, without_avx2, true), LOOPS_BELOW_BYTES);
         let unmeasured = built_in("unmeasured").expect("a built-in profile");
         for decision in [Decision::RepStosb, Decision::RepStosbReadHere] {
-            assert_eq!(value(zen3, decision, with_avx2), NEVER);
-            assert_eq!(value(unmeasured, decision, without_avx2), NEVER);
+            assert_eq!(value(zen3, decision, with_avx2, true), NEVER);
+            assert_eq!(value(unmeasured, decision, without_avx2, true), NEVER);
         }
         for name in built_in_names() {
             let profile = built_in(name).expect("its name is listed");
             for decision in Decision::ALL.iter().copied() {
                 let own = profile.decisions.get(decision);
-                assert_eq!(value(profile, decision, with_avx2), own, "{name}");
+                assert_eq!(value(profile, decision, with_avx2, true), own, "{name}");
                 let needs_feature =
                     ["rep_", "clzero_"].iter().any(|start| decision.name().starts_with(start));
-                let without = value(profile, decision, Features::AVX2);
+                let without = value(profile, decision, Features::AVX2, true);
                 assert_eq!(without, if needs_feature { NEVER } else { own }, "{name}");
             }
         }

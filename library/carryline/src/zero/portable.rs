@@ -11,7 +11,7 @@ use crate::dispatch::ZeroCode;
 use crate::intent::{LOOPS_BELOW_BYTES, Plan};
 #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
 use crate::{
-    intent::{NARROW_LOOPS_BELOW_BYTES, NON_TEMPORAL_LEAST_BYTES, Way},
+    intent::{NON_TEMPORAL_LEAST_BYTES, STRINGS_FROM_BYTES, Way},
     profile::Decision,
     tuning::known,
 };
@@ -29,7 +29,7 @@ pub(crate) unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             0..=64 => zero_mixed_up_to_64(dst, len),
             65..=128 => zero_head_tail::<Block16, 4>(dst, len),
             #[cfg(all(target_arch = "x86_64", not(target_feature = "sse2")))]
-            NARROW_LOOPS_BELOW_BYTES.. if known(Decision::RepStosb).is_some_and(|from| len >= from) => {
+            STRINGS_FROM_BYTES.. if known(Decision::RepStosb).is_some_and(|from| len >= from) => {
                 zero_rep_stosb(dst, len)
             }
             _ => zero_aligned_loop::<Block16>(dst, len),
