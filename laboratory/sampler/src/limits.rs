@@ -26,14 +26,14 @@ const WINDOW: usize = 32 << 20;
 
 /// The buffer size in bytes for each level: half of it, so that everything fits; of the last level, which is shared, at most
 /// a quarter and eight times the second level, as a virtual machine may have a small part of it; for memory, a size that no
-/// level holds.
+/// level holds, or eight times what the last level was measured to hold.
 #[must_use]
 pub fn buffers(caches: &CacheSizes) -> [(Level, u64); 4] {
     [
         (Level::L1, caches.l1 / 2),
         (Level::L2, caches.l2 / 2),
         (Level::L3, (caches.l3 / 4).min(8 * caches.l2)),
-        (Level::Memory, caches.too_large()),
+        (Level::Memory, caches.l3_held.map_or(u64::MAX, |held| 8 * held).min(caches.too_large())),
     ]
 }
 
@@ -171,6 +171,8 @@ mod tests {
         let status = StatusPage::create().expect("a page");
         let levels = [Level::L1, Level::L2, Level::L3, Level::Memory];
         assert_eq!(largest_buffer(&caches, &levels[..2]), 128 << 10);
+        assert_eq!(largest_buffer(&caches, &levels), 64 << 20);
+        assert_eq!(largest_buffer(&CacheSizes { l3_held: Some(768 << 10), ..caches }, &levels), 6 << 20);
         let mut limits = measure(&caches, &levels, &mut arena, 1.0, &status);
         assert_eq!(limits.iter().map(|l| l.level).collect::<Vec<_>>(), levels[..3]);
         assert!(limits.iter().all(|l| l.load > 0.0 && l.store > 0.0 && l.nt_store > 0.0));
