@@ -216,7 +216,8 @@ impl Plan {
     }
 
     /// Whether copying `len` bytes without an intent is known to be faster by `rep movsb` than by moves that are as wide
-    /// as `B`. Calls below [`LOOPS_BELOW_BYTES`] ask first, because only those with moves of at most 16 bytes have a plan.
+    /// as `B`. Calls below [`LOOPS_BELOW_BYTES`] ask first, because only those with moves of at most 16 bytes have a plan; without
+    /// vectors, all calls ask.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn is_short_copy_by_string<B>(dst: *const u8, src: *const u8, len: usize) -> bool {

@@ -84,6 +84,11 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
             does("reads a source that is not needed again past the caches", of(Decision::ReadOnce)),
         ),
         format!(
+            "built into a program without vectors, it {} and {}",
+            does("zeroes by 'rep stosb'", of(Decision::RepStosbScalar)),
+            does("copies by 'rep movsb'", of(Decision::RepMovsbScalar)),
+        ),
+        format!(
             "its sums by AVX-512 prefetch {}, {} ahead; those by AVX-512 or AVX2 {}",
             at(Decision::SumPrefetch),
             byte_phrase(of(Decision::SumPrefetchAhead) as u64),

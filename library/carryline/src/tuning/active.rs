@@ -122,8 +122,9 @@ pub fn fill() {
 /// Programs without vectors, such as operating systems, are compiled without SSE2.
 const HAS_VECTORS: bool = cfg!(target_feature = "sse2");
 
-/// The value of a decision on a CPU with these features in a program with or without vectors, so that no call has to look at them: without fast string
-/// instructions or `clzero`, their thresholds are [`NEVER`]; and kernels read the same decisions whatever the width of their stores.
+/// The value of a decision on a CPU with these features, in a program with or without vectors, so that no call has to look at
+/// them: without fast string instructions or `clzero`, their thresholds are [`NEVER`]; and kernels read the same decisions
+/// whatever the width of their stores.
 fn value(profile: &Profile<'_>, decision: Decision, features: Features, has_vectors: bool) -> usize {
     let is_narrow = !has_vectors || !features.contains(Features::AVX2);
     let [narrow_stosb, narrow_movsb] = match has_vectors {
@@ -135,6 +136,7 @@ fn value(profile: &Profile<'_>, decision: Decision, features: Features, has_vect
         Decision::Clzero if !features.contains(Features::CLZERO) => NEVER,
         Decision::RepStosb if is_narrow => profile.decisions.get(narrow_stosb),
         Decision::RepMovsb if is_narrow => profile.decisions.get(narrow_movsb),
+        // Without a limit: the loop by 8 bytes takes 1.4 times as long there from 28 to 512 KiB on Granite Rapids.
         Decision::RepMovsbNear if !has_vectors && profile.decisions.get(decision) != NEVER => {
             profile.decisions.get(narrow_movsb)
         }
