@@ -38,47 +38,7 @@ panic = "abort"
 [workspace]
 "#;
 
-const SOURCE: &str = r#"#![no_std]
-
-use carryline::{checksum, copy, zero};
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nv_zero(dst: *mut u8, len: usize) {
-    unsafe { zero::fill_raw(dst, len) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nv_zero_not_soon(dst: *mut u8, len: usize) {
-    unsafe { zero::fill_raw_with(dst, len, carryline::Next::NotSoon) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nv_copy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    unsafe { copy::bytes_raw(dst, src, len) };
-    dst
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nv_move(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    unsafe { copy::within_raw(dst, src, len) };
-    dst
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nv_sum(data: *const u8, len: usize, seed: u32) -> u32 {
-    unsafe { checksum::partial_raw(data, len, seed) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nv_copy_and_sum(dst: *mut u8, src: *const u8, len: usize, seed: u32) -> u32 {
-    unsafe { checksum::copy_and_sum_raw(dst, src, len, seed) }
-}
-"#;
+const SOURCE: &str = include_str!("without_vectors/lib.rs");
 
 #[test]
 fn code_without_vectors_is_verified() {
