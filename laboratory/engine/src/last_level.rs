@@ -39,9 +39,10 @@ pub fn measured(
 
 /// The bytes of the largest hot cell that the reported last level holds; `None` if all surely fit into a part of it.
 fn largest_within(caches: &CacheSizes, plan: &RunPlan) -> Option<u64> {
+    let smallest = last_level::smallest(caches)?;
     let situations = plan.situations.iter();
     let bytes = situations.filter_map(|planned| hot_bytes(planned.family, &planned.condition, caches));
-    bytes.filter(|bytes| *bytes <= caches.l3 && *bytes > last_level::smallest(caches)).max()
+    bytes.filter(|bytes| *bytes <= caches.l3 && *bytes > smallest).max()
 }
 
 #[cfg(test)]

@@ -12,16 +12,18 @@ use carryline_verification::status::StatusPage;
 
 /// Passes over a buffer; the best one counts, since others use the level too.
 const SAMPLES: usize = 4;
-/// A buffer is in the level if it is read at this share of the rate of the smallest one. Memory was slower than the last level by
-/// factors from 1.9 to 2.9 on five CPUs.
+/// A buffer is in the level if it is read at this share of the rate of the smallest one. By the limits stored in
+/// `docs/benchmarks`, the last level is read 1.6 to 3.1 times as fast as memory on five CPU models. On a Sapphire Rapids it is
+/// 1.2 times: there, nothing is found, and the two limits hardly differ.
 const HELD_RATE: f64 = 0.75;
 /// How often the step to the first buffer that is not in the level is halved.
 const HALVINGS: u32 = 2;
 
-/// The size of a buffer that is surely in the last level and not in a nearer one, with which larger ones are compared.
+/// The size of a buffer that is surely in the last level and not in a nearer one, with which larger ones are compared; `None` if
+/// the last level is too small to have one, as where it is the second.
 #[must_use]
-pub fn smallest(caches: &CacheSizes) -> u64 {
-    (4 * caches.l2).min(caches.l3 / 2)
+pub fn smallest(caches: &CacheSizes) -> Option<u64> {
+    Some((4 * caches.l2).min(caches.l3 / 2)).filter(|bytes| *bytes >= 2 * caches.l2)
 }
 
 /// How much of the last level holds this machine's data, for buffers of up to `most` bytes; `None` if all of these are in it.
@@ -36,7 +38,7 @@ pub fn held(
 ) -> Option<u64> {
     let most = most.min(arena.len() as u64);
     let mut walk = Walk { arena, len: 0, window: 0, at: 0, ticks_per_ns, status };
-    let least = smallest(caches);
+    let least = smallest(caches)?;
     let (_, load) = walk.whole(least).fastest(&kernels().loads)?;
     let largest = largest_held(least, most, |bytes| walk.whole(bytes).rate(load, SAMPLES))?;
     // An eighth of the level is for the stack and the lists, see `CacheSizes::level`.
@@ -110,7 +112,14 @@ mod tests {
         arena.prefault();
         let status = StatusPage::create().expect("a page");
         let found = held(&caches, 3 << 20, &mut arena, 1.0, &status);
-        assert!(found.is_none_or(|bytes| bytes >= smallest(&caches)), "{found:?}");
-        assert_eq!(smallest(&CacheSizes { l2: 2 << 20, ..caches }), 2 << 20);
+        assert!(found.is_none_or(|bytes| Some(bytes) >= smallest(&caches)), "{found:?}");
+    }
+
+    #[test]
+    fn a_small_last_level_is_not_measured() {
+        let smallest = |l2, l3| smallest(&CacheSizes { l1: 32 << 10, l2, l3, l3_held: None });
+        assert_eq!(smallest(2 * MIB, 480 * MIB), Some(8 * MIB));
+        assert_eq!(smallest(2 * MIB, 8 * MIB), Some(4 * MIB));
+        assert_eq!((smallest(2 * MIB, 6 * MIB), smallest(MIB, MIB)), (None, None));
     }
 }

@@ -6,9 +6,9 @@
 //! of 65 to 128 bytes words besides. Loops and string instructions are functions of their own, because what they save costs short
 //! calls time, and what is loaded after a string instruction waits until it has stored all bytes.
 //!
-//! Plug-ins in one process on Granite Rapids, gross ticks per call at offset 0 and at random offsets, by `portable` with `rep movsb`
-//! from the same size on, and by this: 40 bytes 7.8 and 7.8, 8.0 and 7.4; 100 11.4 and 12.3, 9.3 and 9.2; 1500 45.1 and 52.3, 40.8
-//! and 48.2; the fleet's memcpy-A 26.7 and 27.2, 25.9 and 26.2, memcpy-D 29.7 and 33.3, 28.5 and 31.7.
+//! Plug-ins in one process on Granite Rapids, twice, gross ticks per call at offset 0 and at random offsets, by `portable` with
+//! `rep movsb` from the same size on, and by this: 40 bytes 7.1 and 7.7, 8.0 and 7.7; 100 11.4 and 12.3, 9.2 and 9.1; 1500 44.9 and
+//! 52.1, 40.9 and 48.0; the fleet's memcpy-A 26.7 and 27.2, 25.8 and 26.2, memcpy-D 29.3 and 33.0, 28.5 and 31.7.
 //!
 //! `rep movsb` for all sizes, as Linux has it for CPUs that announce it to be fast when short, takes 16.8 and 19.9 for these two sets
 //! there, and 7.2 for one size of up to 128 bytes, but 20.5 for 129 to 256, by this up to 19; and if the copy is read next, 8 to 40

@@ -88,7 +88,7 @@ decisions! {
     RepStosbNarrow = "rep_stosb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Replaces `rep_stosb_from_bytes`, and from 16 KiB on that for bytes read next, where stores are of at most 16 bytes: without AVX2.";
     RepStosbScalar = "rep_stosb_scalar_from_bytes", SCALAR_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "Replaces both where stores are of at most 8 bytes: in a program without vectors, such as an operating system.";
+        "Replaces `rep_stosb_from_bytes`, and from 16 KiB on that for bytes read next, in a program without vectors, such as an operating system.";
     RepMovsb = "rep_movsb_from_bytes", LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Copying of at least this length uses `rep movsb` instead of a loop, at distances at which no CPU was found to be slow.";
     RepMovsbNotSoon = "rep_movsb_not_soon_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
@@ -96,7 +96,7 @@ decisions! {
     RepMovsbNarrow = "rep_movsb_narrow_from_bytes", NARROW_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
         "Replaces `rep_movsb_from_bytes` where moves are of at most 16 bytes: without AVX2.";
     RepMovsbScalar = "rep_movsb_scalar_from_bytes", SCALAR_LOOPS_BELOW_BYTES..=MOST_BYTES, never,
-        "Replaces it where moves are of at most 8 bytes: in a program without vectors; and `rep_movsb_near_from_bytes`, unless that is never, there for copies of any length.";
+        "Replaces `rep_movsb_from_bytes` in a program without vectors, and `rep_movsb_near_from_bytes` too unless that is never, there for copies of any length.";
     RepMovsbNear = "rep_movsb_near_from_bytes", NARROW_LOOPS_BELOW_BYTES..=NEAR_STRINGS_BELOW_BYTES - 1, never,
         "Where the destination lies 1 to 63 bytes above the source modulo 4096, copies of at least this length, but less than 24 KiB, use `rep movsb` too, if they do at other distances.";
     ZeroNonTemporal = "zero_non_temporal_from_bytes", NON_TEMPORAL_LEAST_BYTES..=MOST_BYTES, never,
