@@ -36,7 +36,7 @@ features! {
     SSE2 = 0, "sse2";
     /// 256-bit integer vectors, with the YMM state enabled by the operating system.
     AVX2 = 1, "avx2";
-    /// `bzhi`, `shlx` and relatives.
+    /// `bzhi`, `shlx` and relatives, and `andn` of BMI1, which every CPU with them has.
     BMI2 = 2, "bmi2";
     /// `adcx` and `adox`: add with carry through CF or OF alone.
     ADX = 3, "adx";
@@ -336,7 +336,7 @@ mod x86_64 {
             let avx2 = ymm && has(leaf7.ebx, 5);
             let avx512f = zmm && avx2 && has(leaf7.ebx, 16);
             add(avx2, Features::AVX2);
-            add(has(leaf7.ebx, 8), Features::BMI2);
+            add(has(leaf7.ebx, 3) && has(leaf7.ebx, 8), Features::BMI2);
             add(has(leaf7.ebx, 9), Features::ERMS);
             add(has(leaf7.ebx, 19), Features::ADX);
             add(has(leaf7.ebx, 23), Features::CLFLUSHOPT);
@@ -368,7 +368,10 @@ mod tests {
     fn agrees_with_the_standard_library() {
         let found = Features::detect();
         assert_eq!(found.contains(Features::AVX2), std::is_x86_feature_detected!("avx2"));
-        assert_eq!(found.contains(Features::BMI2), std::is_x86_feature_detected!("bmi2"));
+        assert_eq!(
+            found.contains(Features::BMI2),
+            std::is_x86_feature_detected!("bmi1") && std::is_x86_feature_detected!("bmi2")
+        );
         assert_eq!(found.contains(Features::ADX), std::is_x86_feature_detected!("adx"));
         assert_eq!(found.contains(Features::SSSE3), std::is_x86_feature_detected!("ssse3"));
         assert_eq!(found.contains(Features::SSE42), std::is_x86_feature_detected!("sse4.2"));

@@ -82,6 +82,12 @@ impl Machine {
                 };
                 self.write(instruction, 0, rotated);
             }
+            M::Andn => {
+                let value = !self.read(instruction, 1) & self.read(instruction, 2);
+                self.flags_of(value, bits);
+                (self.carry, self.overflow) = (false, false);
+                self.write(instruction, 0, value);
+            }
             M::Bzhi => {
                 let (value, from) = (self.read(instruction, 1), self.read(instruction, 2) as u8);
                 let kept = if u32::from(from) < bits { value & ((1 << from) - 1) } else { value };
