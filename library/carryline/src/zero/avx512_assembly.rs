@@ -25,8 +25,8 @@
 //! With four masked 32-byte stores for up to 128 bytes, of which no length is mispredicted, the sets memset-D, -L and -Q take 14 % less
 //! in a prototype and the other three as much, but one size of up to 64 bytes at random offsets 5.2 instead of 3.9 to 4.0.
 //! With two masked 64-byte stores, the second with all lanes or none, the sets at random offsets take 3 to 22 % less, but learned
-//! sizes 7 to 12 % more except memset-D, and 64 to 128 bytes at random offsets 4.8 instead of 3.8. With two of 32 bytes and no branch
-//! for the end of a page, as in copies, the sets take 2 to 3 % less at random offsets, learned 2 to 5 % more, and one size of up to 63
+//! sizes 7 to 13 % more except memset-D, and 64 to 128 bytes at random offsets 4.8 instead of 3.8. With two of 32 bytes and no branch
+//! for the end of a page, as in copies, the sets take up to 3 % less at random offsets, learned 2 to 5 % more, and one size of up to 63
 //! bytes 3.6 instead of 3.8, but 3.4 instead of 3.1 at offset 0.
 
 use super::assembly::entries;
