@@ -96,17 +96,6 @@ pub(crate) fn is_downwards_faster(dst: *const u8, src: *const u8) -> bool {
     dst.addr().wrapping_sub(src.addr()).wrapping_sub(1) & 4095 < 2047
 }
 
-/// The length from which copies between any two buffers go by [`copy_by_distance`]. Below, what it gains at
-/// some distances is less than what the choice costs at all others.
-///
-/// Gross ticks on Zen 5, by `copy_forward` and by it. 64-byte blocks: 2 KiB at random offsets 31.9 and 31.3,
-/// at offset 0 21.3 and 23.1; 4 KiB 56.7 and 50.8, 40.3 and 40.4; 16,000 bytes 192 and 166, 156 and 156, with
-/// the destination 300 bytes above the source modulo 4096 336 and 166. 32-byte blocks: 6,200 bytes 106 and
-/// 94, at offset 0 90 and 94; 16,000 bytes 256 and 232, 219 and 222, 360 and 230.
-pub(crate) const fn by_distance_from_bytes<B: Block>() -> usize {
-    if B::BYTES == 64 { 3 << 10 } else { 6 << 10 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::is_downwards_faster;

@@ -50,9 +50,7 @@ pub(crate) use assembly::assembly_function;
 ))]
 pub(crate) use assembly::returned;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-pub(crate) use by_distance::{
-    by_distance_from_bytes, copy_by_distance, is_downwards_faster, order_by_distance,
-};
+pub(crate) use by_distance::{copy_by_distance, is_downwards_faster, order_by_distance};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use clzero::zero_by_clzero;
 pub(crate) use dirty::zero_if_dirty;

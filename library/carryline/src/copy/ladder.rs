@@ -3,7 +3,9 @@
 /// Defines `copy`, which selects the code by length, from the level's own `smallest` and `small`, and `CODE`
 /// from that and `short_read_here`. The arguments are the attributes of the level and its block. The module
 /// also provides the sizes: `smallest` takes up to `SMALLEST_MOST_BYTES`, `small` up to `SMALL_MOST_BYTES`,
-/// at least 5 blocks. In both, all loads come before all stores.
+/// at least 5 blocks. In both, all loads come before all stores. From `BY_DISTANCE_FROM_BYTES` on, copies between any two buffers
+/// go by [`copy_by_distance`](crate::blocks::copy_by_distance): below, what it gains at some distances is less than what the
+/// choice costs at all others.
 ///
 /// Instead of `smallest`, the third argument may name a type with `before_branches(dst, src, len)`, which
 /// computes what the moves need for any length, and `copy(self)`, which makes them.
@@ -81,9 +83,6 @@ macro_rules! ladder {
             // SAFETY: the same contract.
             unsafe { $crate::blocks::copy_rep_movsb(dst, src, len) }
         }
-
-        /// Copies of at least this length go by [`copy_by_distance`](crate::blocks::copy_by_distance).
-        pub(super) const BY_DISTANCE_FROM_BYTES: usize = $crate::blocks::by_distance_from_bytes::<$block>();
 
         /// The code above `small`, without string instructions and non-temporal stores.
         ///

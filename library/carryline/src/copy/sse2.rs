@@ -13,6 +13,9 @@ ladder!(Block16);
 /// Twelve moves; above, the loop makes fewer.
 const SMALL_MOST_BYTES: usize = 192;
 
+/// As by AVX2.
+pub(super) const BY_DISTANCE_FROM_BYTES: usize = 6 << 10;
+
 /// Moves both ends, which overlap in the middle. All loads come before all stores.
 ///
 /// # Safety

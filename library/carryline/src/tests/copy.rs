@@ -121,9 +121,16 @@ fn is_exact_at_every_pair_of_offsets() {
 #[test]
 fn is_exact_around_thresholds() {
     let from_bytes = [Decision::RepMovsb, Decision::ReadOnce].map(|decision| decided(decision).min(1 << 20));
-    // The last two are where copies by 64-byte moves, and by smaller ones, begin to choose their direction.
-    let thresholds =
-        [LOOPS_BELOW_BYTES, NARROW_LOOPS_BELOW_BYTES, from_bytes[0], from_bytes[1], 3 << 10, 6 << 10];
+    // The last three are where copies begin to choose their direction, by one kernel or another.
+    let thresholds = [
+        LOOPS_BELOW_BYTES,
+        NARROW_LOOPS_BELOW_BYTES,
+        from_bytes[0],
+        from_bytes[1],
+        3 << 10,
+        6 << 10,
+        8 << 10,
+    ];
     let non_temporal_from_bytes = decided(Decision::CacheShare) / 2;
     let mut buffers = Buffers::new(non_temporal_from_bytes + (1 << 16));
     let lengths: Vec<usize> = long_lengths(1 << 17, &thresholds)
