@@ -17,7 +17,7 @@
 //! Prototypes: with one masked move of 64 bytes instead of two of 32, a size of up to 63 bytes takes 0.3 to 1.0 more.
 //!
 //! Where the moves begin is computed, not branched on, as [`back_from_page_end`](crate::blocks::back_from_page_end) explains: one
-//! call in 33 has a buffer at the end of a page, and all of these were mispredicted. The same means before and after: 8.0 and 7.4 at
+//! call in 33 has a buffer at the end of a page, for which the branch was mispredicted. The same means before and after: 8.0 and 7.4 at
 //! random offsets, 7.0 and 6.95 at offset 0; one size of 8 to 63 bytes 4.3 and 3.9 to 4.1 (glibc 3.9), at offset 0 3.35, both. But
 //! sizes and offsets that repeat after 4096 calls take 6.2 instead of 5.9, as the predictor learns the branch, and a copy whose
 //! address depends on the one before 21 instead of 18 at offset 0, 24 to 25 instead of 23 to 24 at random offsets.
