@@ -134,6 +134,7 @@ pub const NARROW_LOOPS_BELOW_BYTES: usize = 2 << 10;
 pub const SCALAR_LOOPS_BELOW_BYTES: usize = 512;
 
 /// Shorter calls never use `rep stosb` and `rep movsb` in this program.
+#[cfg(target_arch = "x86_64")]
 pub(crate) const STRINGS_FROM_BYTES: usize =
     if cfg!(target_feature = "sse2") { NARROW_LOOPS_BELOW_BYTES } else { SCALAR_LOOPS_BELOW_BYTES };
 

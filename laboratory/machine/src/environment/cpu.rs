@@ -1,7 +1,9 @@
 //! The processor: its identity, features, CPUs and frequency.
 
 use super::{line, number};
-use carryline::internals::cpu::{Features, Model, mask_from_environment};
+#[cfg(target_arch = "x86_64")]
+use carryline::internals::cpu::Model;
+use carryline::internals::cpu::{Features, mask_from_environment};
 use serde::{Deserialize, Serialize};
 
 /// The processor.
@@ -13,7 +15,7 @@ pub struct Cpu {
     pub brand: Option<String>,
     /// The family, including the extended family.
     pub family: Option<u32>,
-    /// The model, including the extended model; see [`Model::here`].
+    /// The model, including the extended model; see [`Model::here`](carryline::internals::cpu::Model::here).
     pub model: Option<u32>,
     /// The model that CPUID reports, if that cannot be true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
