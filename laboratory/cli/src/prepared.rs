@@ -44,12 +44,12 @@ impl Prepared {
         let cpu = here.cpu(effort.workers.cpu)?;
         let supervisor = session::supervisor(effort.workers.patience)?;
         let families = select::families(&subjects.family)?;
+        let plugins = select::plugins(&subjects.plugin, &supervisor)?;
         let named = !subjects.variants.is_empty();
         let variants = match named {
-            true => select::variants(&subjects.variants, &families)?,
+            true => select::variants(&subjects.variants, &families, &plugins)?,
             false => carryline_variants::all().collect(),
         };
-        let plugins = select::plugins(&subjects.plugin, &supervisor)?;
         // Named subjects without named families select the families of those subjects.
         let families = match subjects.family.is_empty() && (named || !plugins.is_empty()) {
             true => families

@@ -43,14 +43,22 @@ pub fn families(words: &[String]) -> Result<Vec<Family>, Failure> {
 }
 
 /// The variants that names and [patterns](Pattern) select: `avx2` in every wanted family, `zero/avx2` in one,
-/// `zero/avx*`.
+/// `zero/avx*`. A word may also mean one of the plug-ins, all of which take part in any case.
 ///
 /// # Errors
 /// A word that selects nothing, or only variants of other families.
-pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Variant>, Failure> {
+pub fn variants(
+    names: &[String],
+    families: &[Family],
+    plugins: &[(String, SubjectId)],
+) -> Result<Vec<&'static Variant>, Failure> {
     let mut found: Vec<&'static Variant> = Vec::new();
     for word in names {
         let pattern = Pattern::parse(word)?;
+        let is_plugin = plugins.iter().any(|(_, id)| pattern.matches(id.family, &id.name));
+        if is_plugin && matches!(pattern, Pattern::Name(_)) {
+            continue;
+        }
         if let (Pattern::Name(_), Some((family, _))) = (&pattern, word.split_once('/')) {
             // An unknown family is reported as such.
             self::families(&[family.to_owned()])?;
@@ -58,9 +66,9 @@ pub fn variants(names: &[String], families: &[Family]) -> Result<Vec<&'static Va
         let (meant, elsewhere): (Vec<&'static Variant>, Vec<_>) = carryline_variants::all()
             .filter(|variant| pattern.matches(variant.family(), variant.name))
             .partition(|variant| families.contains(&variant.family()));
-        if meant.is_empty() {
+        if meant.is_empty() && !is_plugin {
             return Err(match elsewhere.is_empty() {
-                true => unknown(word, &pattern, families),
+                true => unknown(word, &pattern, families, plugins),
                 false => excluded(word, &families_of(&elsewhere)),
             });
         }
@@ -79,12 +87,18 @@ fn families_of(variants: &[&'static Variant]) -> Vec<Family> {
 }
 
 /// The error for a word that means no variant.
-fn unknown(word: &str, pattern: &Pattern, families: &[Family]) -> Failure {
+fn unknown(word: &str, pattern: &Pattern, families: &[Family], plugins: &[(String, SubjectId)]) -> Failure {
     if !matches!(pattern, Pattern::Name(_)) {
         return usage(format!("no variant matches '{word}' ('carryline list' shows all)"));
     }
     let name = word.split_once('/').map_or(word, |(_, name)| name);
-    let near = did_you_mean(&nearest(name, names_of(families)));
+    let near = match plugins.iter().find(|(_, id)| id.name.strip_prefix("plugin:") == Some(name)) {
+        Some((_, id)) => did_you_mean(&[&id.name]),
+        None => {
+            let plugins = plugins.iter().map(|(_, id)| id.name.as_str());
+            did_you_mean(&nearest(name, names_of(families).into_iter().chain(plugins)))
+        }
+    };
     let among = families.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ");
     usage(format!("unknown variant '{word}' in {among}{near} ('carryline list' shows all)"))
 }
@@ -248,16 +262,32 @@ mod tests {
 
     #[test]
     fn a_name_selects_every_family_and_a_path_one() {
-        let both = variants(&["carryline".into()], &[Family::Zero, Family::Copy]).expect("known");
+        let both = variants(&["carryline".into()], &[Family::Zero, Family::Copy], &[]).expect("known");
         assert_eq!(both.iter().map(|v| v.family()).collect::<Vec<_>>(), [Family::Zero, Family::Copy]);
-        let one = variants(&["checksum/carryline".into()], &Family::ALL).expect("known");
+        let one = variants(&["checksum/carryline".into()], &Family::ALL, &[]).expect("known");
         assert_eq!(one.len(), 1);
+    }
+
+    #[test]
+    fn a_plugin_is_named_as_its_row_is() {
+        let id = SubjectId { family: Family::Copy, name: "plugin:f@old/x.so".into() };
+        let plugins = [("old/x.so:f:copy".to_owned(), id)];
+        let named = |word: &str| variants(&[word.into()], &Family::ALL, &plugins);
+        for word in ["plugin:f@old/x.so", "copy/plugin:f@old/x.so", "plugin:*", "/plugin:.*/"] {
+            assert!(named(word).expect(word).is_empty(), "{word}");
+        }
+        for wrong in ["f@old/x.so", "zero/plugin:f@old/x.so", "plugin:g"] {
+            assert_eq!(named(wrong).expect_err(wrong).status(), 2);
+        }
+        let short = [("x.so:f:copy".to_owned(), SubjectId { family: Family::Copy, name: "plugin:f".into() })];
+        let error = variants(&["f".into()], &Family::ALL, &short).expect_err("a symbol").to_string();
+        assert!(error.contains("did you mean 'plugin:f'"), "{error}");
     }
 
     #[test]
     fn a_variant_of_an_excluded_family_is_refused_with_the_family() {
         for word in ["checksum/avx2", "adc_1_stream", "checksum/*", "/adc_.*/"] {
-            let error = variants(&[word.into()], &[Family::Zero]).expect_err(word).to_string();
+            let error = variants(&[word.into()], &[Family::Zero], &[]).expect_err(word).to_string();
             assert!(error.contains(word) && error.contains("of family checksum, which --family"), "{error}");
         }
         let mine = ("m.so:f:copy".to_owned(), SubjectId { family: Family::Copy, name: "plugin:f".into() });
@@ -299,7 +329,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_reported_with_the_nearest() {
-        let error = variants(&["carrylin".into()], &Family::ALL).expect_err("unknown");
+        let error = variants(&["carrylin".into()], &Family::ALL, &[]).expect_err("unknown");
         assert!(
             error.to_string().contains("'carrylin'") && error.to_string().contains("'carryline'"),
             "{error}"

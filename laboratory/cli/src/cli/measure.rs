@@ -64,8 +64,8 @@ pub struct Subjects {
     /// Variants, by name, FAMILY/NAME, glob ('zero/avx*') or /regular expression/ [default: all candidates].
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub variants: Vec<String>,
-    /// A routine of your own in a shared object; repeatable. FAMILY 'fill' is a zero routine with memset's
-    /// signature.
+    /// A routine of your own in a shared object, listed as plugin:NAME; repeatable. FAMILY 'fill' is a zero
+    /// routine with memset's signature.
     #[arg(long, value_name = "[NAME=]FILE.so:SYMBOL:FAMILY", value_parser = super::text())]
     pub plugin: Vec<String>,
 }

@@ -137,7 +137,7 @@ fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>
     }
     if !args.names.is_empty() {
         let families = select::families(&args.family)?;
-        for variant in select::variants(&args.names, &families)? {
+        for variant in select::variants(&args.names, &families, &[])? {
             found.push(Prediction::of_variant(variant, args, latencies)?);
         }
     }

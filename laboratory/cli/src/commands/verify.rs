@@ -24,7 +24,7 @@ pub fn run(args: &Verify, common: &Common) -> Result<u8, Failure> {
     let plugins = select::plugins(&args.plugin, &supervisor)?;
     select::require_families(&plugins, &families)?;
     let variants = match (args.names.is_empty(), plugins.is_empty()) {
-        (false, _) => select::variants(&args.names, &families)?,
+        (false, _) => select::variants(&args.names, &families, &plugins)?,
         (true, true) => carryline_variants::all().filter(|v| families.contains(&v.family())).collect(),
         (true, false) => Vec::new(),
     };

@@ -156,15 +156,12 @@ impl Watching<'_> {
         let (sender, events) = channel();
         let family = *state.choice.family.get();
         let selection = &self.prepared.selection;
-        let plugins: Vec<&(String, _)> =
-            selection.plugins.iter().filter(|(_, id)| id.family == family).collect();
         let named = if selection.named { state.live.names() } else { &[] };
-        let named: Vec<String> =
-            named.iter().filter(|name| !plugins.iter().any(|(_, id)| id.name == **name)).cloned().collect();
-        let words: Vec<String> = plugins.iter().map(|(word, _)| word.clone()).collect();
+        let plugins = selection.plugins.iter().filter(|(_, id)| id.family == family);
+        let plugins: Vec<String> = plugins.map(|(word, _)| word.clone()).collect();
         let feed = Feed {
             plan: self.prepared.plan(state.live.situations.clone(), &self.args.effort, BUDGET, self.common),
-            command: state.choice.command(&named, &words),
+            command: state.choice.command(named, &plugins),
             prepared: self.prepared,
             here: self.here,
             save: !self.args.effort.no_save,

@@ -188,10 +188,17 @@ fn two_builds_of_one_function_are_two_rows() {
     assert_eq!(names, ["plugin:my_sum@old.so", "plugin:my_sum@new.so"]);
     let measure = [&["measure"], &plugins[..], &["--variants", "checksum/avx2"], &SHORT].concat();
     let run = place.json(&measure);
-    for name in names {
-        let row = run["cells"].as_array().expect("cells").iter().find(|cell| cell["variant"] == name);
+    for name in &names {
+        let row = run["cells"].as_array().expect("cells").iter().find(|cell| cell["variant"] == *name);
         assert_eq!(row.map(|row| row["status"].clone()), Some("ok".into()), "{name}: {run}");
     }
+    // Both take part in any case; so named, they are compared with the baseline alone.
+    let alone = [&["measure"], &plugins[..], &["--variants", "plugin:my_sum@new.so"], &SHORT].concat();
+    let run = place.json(&alone);
+    let mut rows: Vec<_> =
+        run["cells"].as_array().expect("cells").iter().map(|cell| cell["variant"].clone()).collect();
+    rows.dedup();
+    assert_eq!(rows, [&names[..], &["adc_1_stream".into()]].concat());
     let (_, err) = place.expect(&["verify", plugins[0], plugins[1], plugins[0], plugins[1]], 2);
     assert!(err.contains("given twice"), "{err}");
 }
