@@ -1,18 +1,21 @@
 //! Measures the replicates: worker processes, one after the other, each of which measures everything with a
 //! layout of its own.
 
-use super::members::{Places, place_members, unsupported_size};
+mod answers;
+
+use self::answers::{Answers, Taken, Turn};
+use super::members::{Places, unsupported_size};
 use super::plan::RunPlan;
 use super::progress::Progress;
 use super::prove::{self, Proof, ProofVerdict};
 use super::thresholds::{Needs, Schedule, id_in};
 use crate::forecast;
 use crate::interrupt;
-use crate::protocol::{Disturbed, MeasureAnswer, MeasureJob, ProcessSetup, SituationJob};
+use crate::protocol::{Disturbed, MeasureJob, SituationJob};
 use crate::supervise::{End, SuperviseError, Supervisor};
 use carryline_machine::environment::{CacheSizes, Level};
 use carryline_machine::process;
-use carryline_results::gather::{Gathered, Replicate, Situation};
+use carryline_results::gather::{Gathered, Situation};
 use carryline_results::round::RoundRecord;
 use carryline_results::{Limit, Status};
 use carryline_sampler::{level_of, limits};
@@ -202,118 +205,44 @@ impl Run<'_> {
             if job.situations.is_empty() {
                 return Ok(());
             }
-            let padding = (seed % 4096) as usize;
-            let mut partial: HashMap<u32, (Replicate, Vec<usize>)> = HashMap::new();
-            let mut lost: Vec<(SubjectId, ProofVerdict)> = Vec::new();
-            let job_subjects = job.subjects.clone();
-            // An answer about a situation or subject that is not in the job.
-            let mut stray = None;
+            let subjects = job.subjects.clone();
             let MeasureContext { supervisor, progress, stop, .. } = *self.context;
-            let (outcome, plan) = (&mut self.outcome, self.plan);
-            let processes = self.processes;
             let ticking = || {
                 progress.tick();
                 stop()
             };
-            let end = supervisor.run_with(kind, job, padding, &ticking, &mut |answer| {
-                if let Some(situation) = answer.situation()
-                    && !places.contains_key(&situation)
-                {
-                    stray = Some(SuperviseError::Unannounced { situation });
-                    return;
-                }
-                match answer {
-                    MeasureAnswer::Setup(ProcessSetup { ticks_per_ns, pin_error, counter_error }) => {
-                        outcome.ticks_per_ns.push(ticks_per_ns);
-                        outcome.pin_error = pin_error;
-                        outcome.counter_error = counter_error;
-                    }
-                    MeasureAnswer::Limits(measured) => limits::merge(&mut outcome.limits, &measured),
-                    MeasureAnswer::Disproved { subject, counterexample } => match job_subjects.get(subject) {
-                        Some(id) => lost.push((id.clone(), prove::failed_in_replicate(counterexample))),
-                        None => stray = Some(SuperviseError::NotInJob { subject }),
-                    },
-                    MeasureAnswer::Unproved { subject, reason } => match job_subjects.get(subject) {
-                        Some(id) => lost.push((id.clone(), ProofVerdict::NotProved(reason))),
-                        None => stray = Some(SuperviseError::NotInJob { subject }),
-                    },
-                    MeasureAnswer::Begin { situation, members, steady } => {
-                        let index = situation as usize;
-                        let name = &plan.situations[index].name;
-                        progress.say(match plan.replicates {
-                            1 => name.clone(),
-                            _ if replicate >= processes => format!("replicate {}: {name}", replicate + 1),
-                            _ => format!("replicate {} of {processes}: {name}", replicate + 1),
-                        });
-                        let order = match place_members(&members, &places[&situation]) {
-                            Ok(order) => order,
-                            Err(subject) => {
-                                stray = Some(SuperviseError::NotInJob { subject });
-                                return;
-                            }
-                        };
-                        partial.insert(situation, (Replicate { steady, ..Replicate::default() }, order));
-                    }
-                    MeasureAnswer::Round { situation, mut round } => {
-                        let Some((measured, order)) = partial.get_mut(&situation) else {
-                            stray = Some(SuperviseError::Unannounced { situation });
-                            return;
-                        };
-                        let planned = &plan.situations[situation as usize];
-                        let mut by_place = vec![f64::NAN; planned.places()];
-                        for (place, sample) in order.iter().zip(round.samples) {
-                            by_place[*place] = sample;
-                        }
-                        round.samples = by_place;
-                        let record = RoundRecord { situation: planned.name.clone(), replicate, round };
-                        arrived(&record);
-                        measured.rounds.push(record.round);
-                    }
-                    MeasureAnswer::End { situation, observed, wrong } => {
-                        let index = situation as usize;
-                        let Some((mut measured, order)) = partial.remove(&situation) else {
-                            stray = Some(SuperviseError::Unannounced { situation });
-                            return;
-                        };
-                        for member in wrong {
-                            let Some(place) = order.get(member) else {
-                                stray = Some(SuperviseError::NotInJob { subject: member });
-                                return;
-                            };
-                            let why = "returned a wrong result after it was timed";
-                            outcome.gathered[index].lose(*place, Status::Wrong, why);
-                        }
-                        measured.observed = Some(observed);
-                        outcome.gathered[index].replicates.push(measured);
-                        finished[index] = true;
-                    }
-                    MeasureAnswer::Impossible { situation, reason } => {
-                        let index = situation as usize;
-                        finished[index] = true;
-                        for place in 0..plan.situations[index].subjects.len() {
-                            outcome.gathered[index].lose(place, Status::Unsupported, reason.clone());
-                        }
-                    }
-                    MeasureAnswer::Disturbance(disturbed) => outcome.disturb(disturbed),
-                }
-            })?;
-            if let Some(error) = stray {
+            let mut answers = Answers {
+                plan: self.plan,
+                turn: Turn { replicate, least: self.processes },
+                progress,
+                subjects: &subjects,
+                places: &places,
+                outcome: &mut self.outcome,
+                finished: &mut finished,
+                arrived: &mut *arrived,
+                taken: Taken::default(),
+            };
+            let padding = (seed % 4096) as usize;
+            let end =
+                supervisor.run_with(kind, job, padding, &ticking, &mut |answer| answers.take(answer))?;
+            let mut taken = answers.taken;
+            if let Some(error) = taken.stray {
                 return Err(error);
             }
-            for (id, verdict) in lost {
+            for (id, verdict) in std::mem::take(&mut taken.lost) {
                 self.lose(id, verdict);
             }
             if matches!(end, End::Done | End::Stopped) {
                 // Interrupted during a situation: its finished rounds count.
-                for (situation, (measured, _)) in partial {
-                    self.outcome.gathered[situation as usize].replicates.push(measured);
+                for (situation, measured) in taken.unfinished() {
+                    self.outcome.gathered[situation].replicates.push(measured);
                 }
                 if let Some(death) = first_death {
                     self.died_once(death);
                 }
                 return Ok(());
             }
-            let death = Death { culprit: culprit(&end, &job_subjects).cloned(), end };
+            let death = Death { culprit: culprit(&end, &subjects).cloned(), end };
             first_death = match first_death {
                 // Try again: an accident or a signal from outside is unlikely to happen twice.
                 None => Some(death),
