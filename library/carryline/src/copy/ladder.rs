@@ -282,7 +282,7 @@ macro_rules! ladder {
         $(#[$level])*
         #[cold]
         #[inline(never)]
-        unsafe extern "C" fn large_read_here(dst: *mut u8, src: *const u8, len: usize) {
+        pub(super) unsafe extern "C" fn large_read_here(dst: *mut u8, src: *const u8, len: usize) {
             use $crate::intent::{Next, Plan};
             // SAFETY: the same contract.
             unsafe { kept(dst, src, len, Plan::of_copy(Next::ReadHere.into(), dst, src, len)) }

@@ -8,8 +8,7 @@
 //! Emerald Rapids the library with either takes 0.96 of the C library's time in the mean for these, and with
 //! learned sizes 0.87 of it here and 1.47 times there.
 
-use super::avx512::{self, lines, without_masks};
-use super::avx512_assembly;
+use super::avx512::{lines, short_read_here, without_masks};
 use super::ladder::ladder;
 use crate::blocks::{begin_on_a_line, is_mask_slow, zero_head_tail};
 use crate::intent::LOOPS_BELOW_BYTES;
@@ -46,24 +45,6 @@ unsafe extern "C" fn zero(dst: *mut u8, len: usize) {
             257..=512 => zero_head_tail::<__m512i, 4>(dst, len),
             513..LOOPS_BELOW_BYTES => lines(dst, len),
             _ => large_by_size(dst, len),
-        }
-    }
-}
-
-/// As `zero`, for a caller who reads the bytes immediately: without masked stores up to 512 bytes; see
-/// [`avx512`](super::avx512).
-///
-/// # Safety
-/// The CPU has [`Features::AVX512`](crate::cpu::Features::AVX512); otherwise as
-/// [`fill_raw`](super::fill_raw).
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
-unsafe extern "C" fn short_read_here(dst: *mut u8, len: usize) {
-    // SAFETY: the same contract.
-    unsafe {
-        match len {
-            ..=512 => avx512::short_read_here(dst, len),
-            _ => avx512_assembly::lines(dst, len),
         }
     }
 }

@@ -136,7 +136,7 @@ macro_rules! ladder {
         $(#[$level])*
         #[cold]
         #[inline(never)]
-        unsafe extern "C" fn large_read_here(dst: *mut u8, len: usize) {
+        pub(super) unsafe extern "C" fn large_read_here(dst: *mut u8, len: usize) {
             use $crate::intent::{Next, Plan};
             // SAFETY: the same contract.
             unsafe { kept(dst, len, Plan::of_zero(Next::ReadHere.into(), len)) }
