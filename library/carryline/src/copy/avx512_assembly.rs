@@ -209,6 +209,7 @@ assembly_function! {
         "jae 7f",
         "cmp edx, 16",
         "jb 8f",
+        // 16 to 64: two moves of 16 or 32, which overlap.
         "vmovdqu64 xmm16, [rsi]",
         "vmovdqu64 xmm17, [rsi + rdx - 16]",
         "vmovdqu64 [rdi], xmm16",
@@ -222,6 +223,7 @@ assembly_function! {
         "vmovdqu64 [rdi + rdx - 32], ymm17",
         "ret",
         ".p2align 6",
+        // The same by moves of 8, 4 and 2.
         "8:",
         "cmp edx, 4",
         "jb 9f",
@@ -246,6 +248,7 @@ assembly_function! {
         "mov [rdi], ax",
         "mov [rdi + rdx - 2], cx",
         "ret",
+        // One byte, or none: the flags are those of the comparison with 1.
         "8:",
         "jb 8f",
         "movzx eax, byte ptr [rsi]",

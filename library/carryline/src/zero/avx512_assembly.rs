@@ -104,7 +104,7 @@ macro_rules! from_64 {
         concat!(
             "
             .p2align 6
-            /* 64 to 256: blocks at both ends, which overlap in the middle. 64 bytes are one block, stored twice: a load is
+            /* Up to 256: blocks at both ends, which overlap in the middle. 64 bytes are one block, stored twice: a load is
                not forwarded from a masked store. */
             2:
             vpxor xmm0, xmm0, xmm0
@@ -238,6 +238,7 @@ assembly_function! {
         "jae 7f",
         "cmp esi, 16",
         "jb 9f",
+        // 16 to 64: two stores of 16 or 32, which overlap.
         "vmovdqu [rdi], xmm0",
         "vmovdqu [rdi + rsi - 16], xmm0",
         "ret",
@@ -247,6 +248,7 @@ assembly_function! {
         "vmovdqu [rdi + rsi - 32], ymm0",
         "ret",
         ".p2align 6",
+        // The same by stores of 8, 4 and 2.
         "9:",
         "xor eax, eax",
         "cmp esi, 8",
@@ -266,6 +268,7 @@ assembly_function! {
         "mov [rdi], ax",
         "mov [rdi + rsi - 2], ax",
         "ret",
+        // One byte, or none: the flags are those of the comparison with 1.
         "9:",
         "jb 9f",
         "mov [rdi], al",
