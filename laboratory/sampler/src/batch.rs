@@ -66,7 +66,7 @@ impl Bench<'_> {
         };
         let landing = self.members[member].landing;
 
-        self.evict();
+        self.evict(&template);
         if warm > 0 {
             if self.condition.cache.is_hot() || self.condition.cache.mixed().is_some() {
                 self.touch(&template);
@@ -188,11 +188,21 @@ impl Bench<'_> {
         if steady { WARM_TIME } else { Duration::ZERO }
     }
 
-    /// Evicts every line from the caches, code included, if that is the method.
-    fn evict(&self) {
-        if let Some((base, len)) = self.evict {
-            // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
-            unsafe { prepare::evict(base, len) };
+    /// Evicts every line from the caches, code included, if that is the method. A virtual machine's host may have taken
+    /// back pages of the batch that rested since; so each is accessed before, and once more before the last pass.
+    fn evict(&self, batch: &Batch<'_>) {
+        let Some((evicting, len)) = self.evict else { return };
+        let bring_back = |operand: Option<Operand>, base, write| {
+            let span = operand.map_or(0, |operand| operand.window * operand.stride);
+            // SAFETY: a batch's window is in the operand's arena. One line of each page is used.
+            unsafe { prepare::touch(base, span, PAGE, write) };
+        };
+        // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
+        unsafe {
+            prepare::evict(evicting, len, || {
+                bring_back(self.layout.dst, batch.dst, true);
+                bring_back(self.layout.src, batch.src.cast_mut(), false);
+            });
         }
     }
 
@@ -234,7 +244,7 @@ impl Bench<'_> {
             if span <= self.cached_bytes {
                 // SAFETY: a slot holds the largest call at the largest offset, and the bytes up to the slot's
                 // end, so the span is in the arena.
-                unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
+                unsafe { prepare::touch(base.wrapping_add(offset), span, prepare::LINE, write) };
             }
         }
     }

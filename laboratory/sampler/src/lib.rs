@@ -179,7 +179,7 @@ impl<'a> Bench<'a> {
             }
             // The lines of the arenas were just filled, or used by the last bench.
             // SAFETY: mapped, that long, and used by nothing else.
-            unsafe { prepare::evict(base, bytes) };
+            unsafe { prepare::evict(base, bytes, || {}) };
             (condition.cache.method == CacheMethod::Evict).then_some((base, bytes))
         } else {
             None

@@ -7,12 +7,12 @@ use carryline_conditions::cache::EVICTING_PASSES;
 /// The bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Reads every line of `len` bytes at `base`; writes it back unchanged if `write`.
+/// Reads a byte of every `step` of `len` bytes at `base`; writes it back unchanged if `write`.
 ///
 /// # Safety
 /// `base` must be valid for reads (and writes) of `len` bytes that nothing else is using.
-pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
-    for at in (0..len).step_by(LINE) {
+pub unsafe fn touch(base: *mut u8, len: usize, step: usize, write: bool) {
+    for at in (0..len).step_by(step) {
         // SAFETY: at < len. Volatile, to keep the access.
         unsafe {
             let byte = base.add(at).read_volatile();
@@ -23,14 +23,15 @@ pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
     }
 }
 
-/// Reads every line of an evicting buffer, as often as its size requires.
+/// Reads every line of an evicting buffer, as often as its size requires; calls `before` before each time.
 ///
 /// # Safety
 /// `base` must be valid for reads of `len` bytes that nothing else is using.
-pub unsafe fn evict(base: *mut u8, len: usize) {
+pub unsafe fn evict(base: *mut u8, len: usize, before: impl Fn()) {
     for _ in 0..EVICTING_PASSES {
+        before();
         // SAFETY: the same contract; nothing is written.
-        unsafe { touch(base, len, false) };
+        unsafe { touch(base, len, LINE, false) };
     }
 }
 
