@@ -195,7 +195,7 @@ impl Bench<'_> {
         let bring_back = |operand: Option<Operand>, base, write| {
             let span = operand.map_or(0, |operand| operand.window * operand.stride);
             // SAFETY: a batch's window is in the operand's arena. One line of each page is used.
-            unsafe { prepare::touch(base, span, PAGE, write) };
+            unsafe { prepare::touch_every(PAGE, base, span, write) };
         };
         // SAFETY: the eviction buffer is mapped, `len` bytes long and not shared.
         unsafe {
@@ -244,7 +244,7 @@ impl Bench<'_> {
             if span <= self.cached_bytes {
                 // SAFETY: a slot holds the largest call at the largest offset, and the bytes up to the slot's
                 // end, so the span is in the arena.
-                unsafe { prepare::touch(base.wrapping_add(offset), span, prepare::LINE, write) };
+                unsafe { prepare::touch(base.wrapping_add(offset), span, write) };
             }
         }
     }

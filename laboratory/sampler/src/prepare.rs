@@ -7,11 +7,21 @@ use carryline_conditions::cache::EVICTING_PASSES;
 /// The bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Reads a byte of every `step` of `len` bytes at `base`; writes it back unchanged if `write`.
+/// Reads every line of `len` bytes at `base`; writes it back unchanged if `write`.
 ///
 /// # Safety
 /// `base` must be valid for reads (and writes) of `len` bytes that nothing else is using.
-pub unsafe fn touch(base: *mut u8, len: usize, step: usize, write: bool) {
+pub unsafe fn touch(base: *mut u8, len: usize, write: bool) {
+    // SAFETY: the same contract.
+    unsafe { touch_every(LINE, base, len, write) };
+}
+
+/// As [`touch`], with the first byte of every `step`.
+///
+/// # Safety
+/// As [`touch`].
+#[inline(always)]
+pub(crate) unsafe fn touch_every(step: usize, base: *mut u8, len: usize, write: bool) {
     for at in (0..len).step_by(step) {
         // SAFETY: at < len. Volatile, to keep the access.
         unsafe {
@@ -31,7 +41,7 @@ pub unsafe fn evict(base: *mut u8, len: usize, before: impl Fn()) {
     for _ in 0..EVICTING_PASSES {
         before();
         // SAFETY: the same contract; nothing is written.
-        unsafe { touch(base, len, LINE, false) };
+        unsafe { touch(base, len, false) };
     }
 }
 

@@ -164,9 +164,24 @@ fn choose(args: &Gate, base: &Kept, plan: &RunPlan) -> Result<GatePlan, Failure>
     let named = |family: Family, name: &str| patterns.iter().any(|pattern| pattern.matches(family, name));
     let wanted: Option<&gate::Wanted<'_>> = if patterns.is_empty() { None } else { Some(&named) };
     let chosen = gate::choose(plan, &base.rows, wanted, args.against.is_none());
-    match chosen.gated.is_empty() {
-        true => Err(usage(format!("{} has no figures of the rows to check", base.title))),
-        false => Ok(chosen),
+    if chosen.gated.is_empty() {
+        return Err(usage(format!("{} has no figures of the rows to check", base.title)));
+    }
+    let past: Vec<&str> = chosen
+        .plan
+        .situations
+        .iter()
+        .filter(|situation| kept::former::is_past(&situation.condition))
+        .map(|situation| situation.name.as_str())
+        .collect();
+    match past.is_empty() {
+        true => Ok(chosen),
+        false => Err(Failure::Unlike(format!(
+            "{} was measured under conditions that have changed since, so nothing can be held against it; measure a new \
+             base:\n  {}",
+            base.title,
+            past.join("\n  ")
+        ))),
     }
 }
 

@@ -90,6 +90,49 @@ fn unlike_runs_are_refused_with_what_differs() {
     place.expect(&["compare", "redacted.json", "1"], 6);
 }
 
+/// Stored words whose meaning changed: what `random` and `arena` were called is stored for what they meant then.
+#[test]
+fn files_of_former_conditions_are_not_compared_with_todays() {
+    let place = Place::new();
+    let conditions = ["--offsets", "random", "--cache", "hot,cold:arena"];
+    let named =
+        ["measure", "--family", "zero", "--sizes", "1500", "--variants", "carryline", "--db", "one.sqlite"];
+    place.json(&[&named[..], &conditions, &SHORT].concat());
+    let export = ["export", "1", "--to", "json", "--raw", "--output", "new.json", "--db", "one.sqlite"];
+    place.expect(&export, 0);
+    let text = std::fs::read_to_string(place.file("new.json")).expect("written");
+    let write = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut run: Value = serde_json::from_str(&text).expect("JSON");
+        run.as_object_mut().expect("a run").remove("content_hash");
+        for situation in run["plan"]["situations"].as_array_mut().expect("situations") {
+            change(&mut situation["condition"]);
+        }
+        place.write(name, run.to_string().as_bytes());
+    };
+    write("same.json", &|_| {});
+    write("arena.json", &|condition| {
+        if condition["cache"]["method"] == "arena_in_turn" {
+            condition["cache"]["method"] = "arena".into();
+        }
+    });
+    write("random.json", &|condition| condition["offsets"] = "random".into());
+    let names = |run: &Value| run["cells"].to_string();
+    let same = place.json(&["compare", "same.json", "new.json"]);
+    assert!(names(&same).contains("cold:arena independent"), "{same}");
+    // Of the arena's figures there are none to compare.
+    let some = place.json(&["compare", "arena.json", "new.json"]);
+    assert!(names(&some).contains(" hot ") && !names(&some).contains("cold:arena"), "{some}");
+    let itself = place.json(&["compare", "arena.json", "arena.json"]);
+    assert!(names(&itself).contains("cold:arena-reused"), "{itself}");
+    let (_, err) = place.expect(&["compare", "random.json", "new.json"], 6);
+    assert!(err.contains("none is in both runs"), "{err}");
+    let (_, err) = place.expect(&["gate", "arena.json", "--budget", "2s"], 6);
+    assert!(err.contains("measure a new base") && err.contains("cold:arena-reused"), "{err}");
+    let gated = place.command(&["gate", "random.json", "--budget", "2s", "--format", "json"]).output();
+    let (out, err) = crate::support::texts(&gated.expect("a gate"));
+    assert!(out.contains("offset random-line hot") && !out.contains("offset random hot"), "{out}{err}");
+}
+
 #[test]
 fn a_word_that_names_no_run_is_an_error_with_the_remedy() {
     let place = with_runs();

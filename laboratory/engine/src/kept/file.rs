@@ -1,12 +1,11 @@
 //! Reads a run from a file written by `--format json` or `carryline export --to json`.
 
-use super::Kept;
+use super::{Kept, former};
 use crate::failure::{Failure, usage};
 use crate::plan::RunPlan;
 use carryline_machine::environment::Level;
 use carryline_results::comparison::{Evidence, Reach, Row};
 use carryline_results::content_hash::content_hash;
-use carryline_results::gather::Gathered;
 use carryline_results::round::{Round, RoundRecord};
 use carryline_statistics::Estimate;
 use carryline_variants::Family;
@@ -111,10 +110,17 @@ fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
         bytes_per_call: BTreeMap::new(),
         plan: None,
     };
-    for cell in file.cells {
+    let renamed = plan.as_ref().map(former::names).unwrap_or_default();
+    for mut cell in file.cells {
+        let noise_floor = floors.get(&cell.situation).copied();
+        // Files written before the words changed; the cells of later ones have today's already.
+        if let Some(now) = renamed.get(cell.situation.as_str()) {
+            cell.situation.clone_from(&now.name);
+            cell.condition = carryline_report::json::condition(&now.condition);
+        }
         let calls = cell.observed.as_ref().and_then(|seen| seen.batch_calls);
         kept.rows.push(Row {
-            noise_floor: floors.get(&cell.situation).copied(),
+            noise_floor,
             situation: cell.situation.clone(),
             variant: cell.variant,
             family: cell.family,
@@ -126,8 +132,8 @@ fn kept(file: RunFile, title: &str) -> Result<Kept, Failure> {
         kept.conditions.insert(cell.situation, super::alike::with_batch(cell.condition, calls));
     }
     if let Some(plan) = &plan {
-        kept.put_samples(&Gathered::restore(plan.situations.clone(), &rounds));
+        kept.put_samples(&former::gathered(plan, &rounds));
     }
-    kept.plan = plan;
+    kept.plan = plan.map(former::plan);
     Ok(kept)
 }

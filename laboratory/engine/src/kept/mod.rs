@@ -2,6 +2,7 @@
 
 mod alike;
 mod file;
+pub mod former;
 
 pub use alike::unlike;
 
@@ -9,7 +10,6 @@ use crate::failure::{Failure, usage};
 use crate::plan::RunPlan;
 use crate::session::{open_kept, partial};
 use anyhow::Context;
-use carryline_conditions::{CacheMethod, Condition, Offsets};
 use carryline_report::json::About;
 use carryline_report::redact::redacted;
 use carryline_results::cells::{self, Summary};
@@ -145,14 +145,13 @@ fn load(store: &Store, id: RunId) -> Result<Result<Stored, Failure>, StoreError>
         other => (other?, true),
     };
     let content_hash = content_hash(&header.plan, &rounds);
-    let result = with_current_names(result);
+    let result = former::renamed(result);
     Ok(Ok(Stored { id, started, header, rounds, result, content_hash, ended }))
 }
 
 impl Stored {
-    /// What was to be measured; `None` for experiments, which have plans of their own.
-    #[must_use]
-    pub fn plan(&self) -> Option<RunPlan> {
+    /// What was to be measured, in the words of then; `None` for experiments, which have plans of their own.
+    fn plan(&self) -> Option<RunPlan> {
         serde_json::from_value(self.header.plan.clone()).ok()
     }
 
@@ -191,7 +190,7 @@ impl Stored {
     /// Its rounds by situation; empty for experiments.
     #[must_use]
     pub fn gathered(&self) -> Vec<Gathered> {
-        self.plan().map(|plan| Gathered::restore(plan.situations, &self.rounds)).unwrap_or_default()
+        self.plan().map(|plan| former::gathered(&plan, &self.rounds)).unwrap_or_default()
     }
 }
 
@@ -219,7 +218,7 @@ impl From<Stored> for Kept {
             title: format!("run {}", stored.id),
             id: Some(stored.id.0),
             label: stored.label(),
-            plan: stored.plan(),
+            plan: stored.plan().map(former::plan),
             content_hash: Some(stored.content_hash),
             started: stored.started,
             environment: stored.header.environment,
@@ -284,50 +283,6 @@ impl Kept {
     }
 }
 
-/// Renames situations whose words have changed their meaning since, so that they are not mistaken for
-/// today's.
-fn with_current_names(mut result: RunResult) -> RunResult {
-    let mut renamed = BTreeMap::new();
-    for cell in &mut result.cells {
-        let name = current_name(&cell.situation, &mut cell.condition);
-        let old = std::mem::replace(&mut cell.situation, name.clone());
-        renamed.insert(old, name);
-    }
-    for (name, _) in result.noise_floor.iter_mut().flat_map(|floor| &mut floor.by_situation) {
-        if let Some(current) = renamed.get(name) {
-            name.clone_from(current);
-        }
-    }
-    result
-}
-
-/// The name of a stored situation in today's words: `random` offsets were what is now `random-line`,
-/// `cold:evict` was `cold:evict-once`, `cold:arena` and `mixed` used the same lines over and over, and sizes with a period ran too few times for predictors to learn them.
-/// The label of its sizes changes with it.
-fn current_name(name: &str, condition: &mut Condition) -> String {
-    let mut name = name.to_owned();
-    if condition.offsets == Offsets::RandomInLine {
-        name = name.replace("offset random ", "offset random-line ");
-    }
-    if condition.cache.method == CacheMethod::EvictOnce {
-        name = name.replace("cold:evict:", "cold:evict-once:").replace("cold:evict ", "cold:evict-once ");
-    }
-    if condition.cache.method == CacheMethod::ArenaReused {
-        name = name.replace("cold:arena:", "cold:arena-reused:").replace("cold:arena ", "cold:arena-reused ");
-    }
-    if let CacheMethod::MixedReused { hot_percent } = condition.cache.method {
-        let mixed = format!("mixed:{hot_percent}");
-        name = name.replace(&format!("{mixed} "), &format!("{mixed}-reused "));
-    }
-    let sizes = &mut condition.sizes;
-    if sizes.period.is_some() && !sizes.learned {
-        let label = format!("{} (half learned)", sizes.label);
-        name = name.replacen(&sizes.label, &label, 1);
-        sizes.label = label;
-    }
-    name
-}
-
 /// The result of a run that did not end, from its plan and its rounds.
 fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<RunResult, Failure> {
     let plan: RunPlan = serde_json::from_value(header.plan.clone())
@@ -359,8 +314,6 @@ fn from_rounds(id: RunId, header: &RunHeader, rounds: &[RoundRecord]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carryline_conditions::Cache;
-    use carryline_conditions::sizes::Sizes;
 
     #[test]
     fn the_last_label_counts() {
@@ -370,47 +323,6 @@ mod tests {
         assert_eq!(of("real -- cmd --label x"), None);
         assert_eq!(of("run --labels x"), None);
         assert_eq!(of("run --label"), None);
-    }
-
-    #[test]
-    fn situations_whose_words_have_changed_their_meaning_are_renamed() {
-        let condition = |learned, offsets| Condition {
-            sizes: Sizes { learned, ..Sizes::parse_list("1..64/period:100").expect("sizes").remove(0) },
-            offsets,
-            ..Condition::plain(0)
-        };
-        let name = "copy 1..64/period:100 offset random hot independent";
-        let half = "copy 1..64/period:100 (half learned) offset random hot independent";
-        let line = "copy 1..64/period:100 offset random-line hot independent";
-        for (learned, offsets, expected) in [
-            (true, Offsets::Random, name),
-            (false, Offsets::Random, half),
-            (true, Offsets::RandomInLine, line),
-        ] {
-            let mut condition = condition(learned, offsets);
-            assert_eq!(current_name(name, &mut condition), expected);
-            assert_eq!(condition.sizes.label.contains("half"), !learned);
-        }
-        for (word, now) in [
-            ("cold:evict", "cold:evict-once"),
-            ("cold:evict:src:single", "cold:evict-once:src:single"),
-            ("cold:arena", "cold:arena-reused"),
-            ("cold:arena:src", "cold:arena-reused:src"),
-            ("mixed:50", "mixed:50-reused"),
-            ("cold:clflush", "cold:clflush"),
-        ] {
-            let mut cache: Cache = word.parse().expect("a cache state");
-            cache.method = match cache.method {
-                CacheMethod::Evict => CacheMethod::EvictOnce,
-                CacheMethod::Arena => CacheMethod::ArenaReused,
-                CacheMethod::Mixed { hot_percent } => CacheMethod::MixedReused { hot_percent },
-                method => method,
-            };
-            let mut old = Condition { cache, ..Condition::plain(40) };
-            let name = |word: &str| format!("copy 40 offset 0 {word} independent");
-            assert_eq!(current_name(&name(word), &mut old), name(now));
-            assert_eq!(cache.to_string(), now);
-        }
     }
 
     #[test]
