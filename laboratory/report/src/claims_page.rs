@@ -1,7 +1,7 @@
 //! The claims of runs with their source documents, as a page in Markdown: docs/claims.md. Several machines stand
 //! side by side.
 
-use crate::experiments::{cited, counts, datum_text};
+use crate::experiments::{cited, counts, datum_text, within_null};
 use crate::text::safe;
 use crate::units::{byte_size, percent_fine};
 use carryline_machine::environment::Environment;
@@ -274,6 +274,9 @@ fn table_page(result: &TableResult) -> String {
         let cells: Vec<String> =
             cells.map(|(datum, column)| escape(&datum_text(datum, &column.unit))).collect();
         page.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    if let Some(legend) = within_null(result) {
+        page.push_str(&format!("\n{}\n", escape(&legend)));
     }
     page
 }

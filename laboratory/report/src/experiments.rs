@@ -1,5 +1,6 @@
 //! The experiments of the source documents as text: tables, and each claim with its verdict.
 
+use crate::figure::WITHIN_NULL;
 use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{byte_size, number, number_with};
@@ -140,7 +141,18 @@ fn table_text(result: &TableResult, style: Style) -> String {
         let cells = row.iter().zip(&result.columns).map(|(datum, column)| datum_text(datum, &column.unit));
         table.push(cells.collect(), Emphasis::None);
     }
-    format!("{}\n{}", bold(&safe(&result.title), style), table.render(style))
+    let legend = within_null(result).map(|legend| format!("{legend}\n")).unwrap_or_default();
+    format!("{}\n{}{legend}", bold(&safe(&result.title), style), table.render(style))
+}
+
+/// The meaning of [`WITHIN_NULL`], if it is in the table.
+pub(crate) fn within_null(table: &TableResult) -> Option<String> {
+    let any = |row: &Vec<Datum>| {
+        row.iter()
+            .zip(&table.columns)
+            .any(|(datum, column)| matches!(datum.printed(&column.unit), Datum::WithinNull { .. }))
+    };
+    table.rows.iter().any(any).then(|| format!("{WITHIN_NULL}: within the null call, which does nothing"))
 }
 
 /// Breaks a column's name into lines about as wide as the figures.
@@ -160,11 +172,12 @@ fn in_lines(name: &str) -> String {
 }
 
 pub(crate) fn datum_text(datum: &Datum, unit: &str) -> String {
-    match datum {
+    match datum.printed(unit) {
         // Sizes are exact; other numbers have three digits.
-        Datum::Number(value) if unit == Unit::Bytes.word() && *value >= 0.0 => byte_size(*value as u64),
-        Datum::Number(value) | Datum::Figure { value, .. } => number(*value),
-        Datum::Text(text) => safe(text),
+        Datum::Number(value) if unit == Unit::Bytes.word() && value >= 0.0 => byte_size(value as u64),
+        Datum::Number(value) | Datum::Figure { value, .. } => number(value),
+        Datum::Text(text) => safe(&text),
+        Datum::WithinNull { .. } => WITHIN_NULL.to_owned(),
         Datum::None => "-".to_owned(),
     }
 }

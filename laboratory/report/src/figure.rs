@@ -33,7 +33,7 @@ impl DisplayedFigure {
     /// The estimate as text.
     #[must_use]
     pub fn text(&self) -> String {
-        end(self.value, decimals_for(self.value))
+        time(self.value)
     }
 
     /// The interval with the decimals of its estimate: `[52.1, 52.6]`.
@@ -45,6 +45,11 @@ impl DisplayedFigure {
         }
         format!("[{}, {}]", end(self.low, decimals), end(self.high, decimals))
     }
+}
+
+/// A net time with three digits, or [`WITHIN_NULL`].
+pub(crate) fn time(value: f64) -> String {
+    end(value, decimals_for(value))
 }
 
 /// An end of an interval; never below zero.

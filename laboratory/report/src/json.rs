@@ -91,7 +91,7 @@ struct Run<'a> {
     limits: &'a [Limit],
     warnings: &'a [Warning],
     cells: Vec<PublicCell<'a>>,
-    experiments: &'a [ExperimentResult],
+    experiments: Vec<ExperimentResult>,
 }
 
 /// The grade of trust, as on the first screen of a run.
@@ -221,6 +221,19 @@ fn cell(cell: &Cell, group: Option<String>) -> PublicCell<'_> {
     }
 }
 
+/// An experiment whose tables have no net times below zero.
+fn experiment(known: &ExperimentResult) -> ExperimentResult {
+    let mut public = known.clone();
+    for table in &mut public.tables {
+        for row in &mut table.rows {
+            for (datum, column) in row.iter_mut().zip(&table.columns) {
+                *datum = datum.printed(&column.unit);
+            }
+        }
+    }
+    public
+}
+
 /// The public form of a run.
 #[must_use]
 pub fn stored<'a>(about: &'a About, run: &'a RunResult) -> impl Serialize + use<'a> {
@@ -251,7 +264,7 @@ pub fn stored<'a>(about: &'a About, run: &'a RunResult) -> impl Serialize + use<
         limits: &run.limits,
         warnings: &run.warnings,
         cells: run.cells.iter().map(&mut public).collect(),
-        experiments: &run.experiments,
+        experiments: run.experiments.iter().map(experiment).collect(),
     }
 }
 
@@ -259,6 +272,7 @@ pub fn stored<'a>(about: &'a About, run: &'a RunResult) -> impl Serialize + use<
 mod tests {
     use super::*;
     use crate::fixture;
+    use carryline_results::claims::{Datum, TableResult};
     use serde_json::{Value, json};
 
     fn value(run: &RunResult) -> Value {
@@ -336,6 +350,23 @@ mod tests {
         assert_eq!(first["cycles_per_call"], Value::Null);
         assert_eq!(second["within_null_call"], json!(false));
         assert_eq!(second["ticks_per_call"], json!({"median": 0.2, "low": null, "high": 0.4, "min": null}));
+    }
+
+    #[test]
+    fn a_negative_net_time_of_an_experiment_is_within_the_null_call() {
+        let mut experiment = fixture::experiment();
+        let figure = |value| Datum::Figure { value, low: -2.0, high: 1.0 };
+        let mut table = TableResult::new("Times", &[("net", "cycles"), ("here", "change, %")]);
+        table.push(vec![figure(-0.5), figure(-0.5)]);
+        table.push(vec![figure(0.5), figure(0.5)]);
+        experiment.tables = vec![table];
+        let run = value(&RunResult { experiments: vec![experiment], ..fixture::empty() });
+        let rows = &run["experiments"][0]["tables"][0]["rows"];
+        let number = |value: f64| json!({"value": value, "low": -2.0, "high": 1.0});
+        assert_eq!(rows[0], json!([{"within_null_call": true}, number(-0.5)]));
+        assert_eq!(rows[1], json!([number(0.5), number(0.5)]));
+        let read: Vec<Datum> = serde_json::from_value(rows[0].clone()).expect("data");
+        assert_eq!(read, [Datum::WithinNull { within_null_call: true }, figure(-0.5)]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The columns of Markdown and AsciiDoc tables.
 
+use crate::figure::time;
 use crate::units::{number, percent, times};
 use carryline_results::Cell;
 use carryline_statistics::Estimate;
@@ -29,7 +30,7 @@ pub(super) fn figures(cell: &Cell) -> [String; 8] {
         or_nothing(cell.rank.map(|rank| rank.to_string())),
         or_nothing(cell.gross.map(|gross| number(gross.median))),
         cell.gross.map_or_else(why, interval),
-        or_nothing(cell.ticks_per_call.map(|net| number(net.median.max(0.0)))),
+        or_nothing(cell.ticks_per_call.map(|net| time(net.median))),
         or_nothing(cell.ratio_to_baseline.map(|ratio| times(1.0 / ratio.median))),
         or_nothing(cell.limit_share.map(percent)),
     ]

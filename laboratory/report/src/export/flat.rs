@@ -6,7 +6,7 @@ use carryline_results::Cell;
 use carryline_statistics::{Estimate, Ratio};
 use serde::Serialize;
 
-/// The columns of a table of cells; empty if there is no value. Times are per call.
+/// The columns of a table of cells; empty if there is no value. Times are per call; net ones below zero are no values.
 #[derive(Debug, Serialize)]
 pub(super) struct Row<'a> {
     run: &'a str,
@@ -30,6 +30,7 @@ pub(super) struct Row<'a> {
     gross_ticks: Option<f64>,
     gross_ticks_low: Option<f64>,
     gross_ticks_high: Option<f64>,
+    within_null_call: bool,
     net_ticks: Option<f64>,
     net_ticks_low: Option<f64>,
     net_ticks_high: Option<f64>,
@@ -57,6 +58,8 @@ fn row<'a>(exported: &'a Exported<'_>, cell: &'a Cell) -> Row<'a> {
     let of =
         |estimate: Option<Estimate>, pick: fn(&Estimate) -> f64| estimate.as_ref().map(pick).and_then(known);
     let (gross, net) = (cell.gross, cell.ticks_per_call);
+    // A net time below zero is no time.
+    let time = |ticks: Option<f64>| ticks.filter(|ticks| *ticks >= 0.0);
     let per_ns = exported.run.ticks_per_ns.filter(|ticks| *ticks > 0.0);
     let ns = |ticks: Option<f64>| Some(ticks? / per_ns?);
     let to = |pick: fn(&Ratio) -> f64| cell.ratio_to_baseline.as_ref().map(pick).and_then(known);
@@ -82,13 +85,14 @@ fn row<'a>(exported: &'a Exported<'_>, cell: &'a Cell) -> Row<'a> {
         gross_ticks: of(gross, |gross| gross.median),
         gross_ticks_low: of(gross, |gross| gross.low),
         gross_ticks_high: of(gross, |gross| gross.high),
-        net_ticks: of(net, |net| net.median),
-        net_ticks_low: of(net, |net| net.low),
-        net_ticks_high: of(net, |net| net.high),
+        within_null_call: net.is_some_and(|net| net.median < 0.0),
+        net_ticks: time(of(net, |net| net.median)),
+        net_ticks_low: time(of(net, |net| net.low)),
+        net_ticks_high: time(of(net, |net| net.high)),
         gross_ns: ns(of(gross, |gross| gross.median)),
         gross_ns_low: ns(of(gross, |gross| gross.low)),
         gross_ns_high: ns(of(gross, |gross| gross.high)),
-        net_cycles: cell.cycles_per_call.and_then(known),
+        net_cycles: time(cell.cycles_per_call.and_then(known)),
         bytes_per_cycle: cell.bytes_per_cycle.and_then(known),
         limit_share: cell.limit_share.and_then(known),
         baseline: cell.baseline.as_deref(),

@@ -2,6 +2,7 @@ use super::*;
 use crate::fixture;
 use carryline_results::gather::{Gathered, Replicate, Situation};
 use carryline_results::round::Round;
+use carryline_statistics::Estimate;
 
 /// The first two cells of the fixture, with two replicates of two rounds.
 fn exported(format: &str, raw: bool, change: impl FnOnce(&mut RunResult)) -> Result<String, ExportError> {
@@ -124,6 +125,22 @@ fn csv_and_json_lines_have_the_same_names() {
         assert_eq!(first.as_object().expect("an object").keys().collect::<Vec<_>>(), sorted);
         // Two cells; two samples in each of four rounds, and a twin without any.
         assert_eq!((csv.lines().count() - 1, lines.lines().count()), if raw { (8, 8) } else { (2, 2) });
+    }
+}
+
+#[test]
+fn a_net_time_below_zero_is_no_figure() {
+    let within = |run: &mut RunResult| {
+        let cell = &mut run.cells[0];
+        cell.ticks_per_call = cell.ticks_per_call.map(|net| Estimate { median: -0.25, low: -0.5, ..net });
+        cell.cycles_per_call = Some(-0.375);
+    };
+    for format in ["csv", "jsonl", "markdown", "asciidoc"] {
+        let text = exported(format, false, within).expect("written");
+        assert!(!["-0.25", "-0.5", "-0.375"].iter().any(|number| text.contains(number)), "{format}: {text}");
+        let marked =
+            text.contains("<null") || text.contains(",true,") || text.contains("within_null_call\":true");
+        assert!(marked, "{format}: {text}");
     }
 }
 

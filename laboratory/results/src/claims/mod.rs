@@ -223,8 +223,29 @@ pub enum Datum {
         /// The upper end.
         high: f64,
     },
+    /// In output, a [`Datum::Figure`] of a net time below zero: the call took no longer than the null call.
+    WithinNull {
+        /// Always true; names the datum in JSON.
+        within_null_call: bool,
+    },
     /// Nothing: neither published nor measured.
     None,
+}
+
+/// The units of times in headings.
+const TIMES: [&str; 6] = ["ticks", "cycles", "cycles est.", "cycles pmu", "ns", "us"];
+
+impl Datum {
+    /// The datum as it is printed in a column of this unit.
+    #[must_use]
+    pub fn printed(&self, unit: &str) -> Datum {
+        match self {
+            Datum::Figure { value, .. } if *value < 0.0 && TIMES.contains(&unit) => {
+                Datum::WithinNull { within_null_call: true }
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 impl From<&str> for Datum {

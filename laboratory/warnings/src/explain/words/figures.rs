@@ -15,7 +15,7 @@ pub(super) const WORDS: &[Word] = &[
         "The gross time minus that of the null call in the same loop: the cost of the routine beyond an empty \
          one. For a few bytes it is a small difference of two larger figures and can be near zero, so \
          the gross figure is always given too. Where it would be below zero, the call is as fast as one \
-         that does nothing: tables say '<null', JSON says within_null_call.",
+         that does nothing: tables say '<null', JSON and CSV say within_null_call.",
     ),
     word(
         "null call",
