@@ -100,7 +100,7 @@ const STORES: [Question; 5] = [
         buffers: 1,
         sizes: (16 * KIB, 4 * MIB),
         then: Then::Read,
-        settings: &[Setting::Hot, Setting::Cold],
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Cold],
     },
     Question {
         family: Family::Zero,
@@ -110,7 +110,7 @@ const STORES: [Question; 5] = [
         buffers: 1,
         sizes: (512, 4 * MIB),
         then: Then::Nothing,
-        settings: &[Setting::Hot, Setting::Cold],
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Cold],
     },
     Question {
         family: Family::Copy,
@@ -130,7 +130,7 @@ const STORES: [Question; 5] = [
         buffers: 2,
         sizes: (512, 4 * MIB),
         then: Then::Nothing,
-        settings: &[Setting::Hot, Setting::Cold],
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Alias, Setting::Cold],
     },
 ];
 
@@ -144,7 +144,7 @@ pub const PREFETCHES: [Question; 4] = [
         buffers: 1,
         sizes: (128 * KIB, 32 * MIB),
         then: Then::Nothing,
-        settings: &[Setting::Hot, Setting::Cold, Setting::Company],
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Cold, Setting::Company],
     },
     Question {
         family: Family::Zero,
@@ -176,7 +176,7 @@ pub const PREFETCHES: [Question; 4] = [
         // A working set that fits into any second-level cache, and that the prefetched source should not
         // evict.
         then: Then::Victim(192 * KIB),
-        settings: &[Setting::Hot, Setting::Cold],
+        settings: &[Setting::Hot, Setting::Aligned, Setting::Alias, Setting::Cold],
     },
 ];
 

@@ -79,7 +79,8 @@ Examples:
 pub struct Run {
     #[command(flatten)]
     pub subjects: Subjects,
-    /// Sizes to measure in addition to those of the matrix: see 'carryline measure --help'.
+    /// Sizes to measure in addition to those of the matrix, cached and at random offsets, above 1 KiB also at
+    /// offset 0 and in copies as near-aliases: see 'carryline measure --help'.
     #[arg(long, value_name = "SIZES", value_parser = super::text(), allow_hyphen_values = true)]
     pub sizes: Option<String>,
     #[command(flatten)]

@@ -10,7 +10,7 @@ Examples:
   carryline real --runs 21 --variant zero=movntps -- cc -O2 -c main.c
   carryline real --record copy=sizes.csv -- ls -lR /etc")]
 pub struct Real {
-    /// Number of rounds, each of three runs, or four with --tunables.
+    /// Number of rounds, each of four runs, or three with '--tunables none'.
     #[arg(long, value_name = "N", default_value_t = 7, allow_negative_numbers = true, value_parser = super::whole::<u32>(1..=1000))]
     pub runs: u32,
     /// Variant that serves a family: a name from 'carryline list', or 'libc' for the program's own [default:
@@ -23,8 +23,8 @@ pub struct Real {
     /// Write the call sizes of one run, for --sizes histogram:FILE; zero=FILE or copy=FILE for one family.
     #[arg(long, value_name = "[FAMILY=]FILE")]
     pub record: Vec<String>,
-    /// Also run the command with this value of GLIBC_TUNABLES, as printed by 'carryline tune --libc', and
-    /// without the interposer.
+    /// Also run the command without the interposer and with this value of GLIBC_TUNABLES, such as 'carryline tune
+    /// --libc' prints, or 'none' for no such run [default: one by which glibc uses no 'rep movsb' and 'rep stosb'].
     #[arg(long, value_name = "NAME=VALUE:...", value_parser = super::text())]
     pub tunables: Option<String>,
     /// Compare exit statuses only, for commands that print times.

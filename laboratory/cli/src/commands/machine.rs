@@ -34,7 +34,6 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
         let mut decisions = profile.decisions();
         decisions.find(|(known, _)| *known == decision.name()).map_or(usize::MAX, |(_, bytes)| bytes)
     };
-    let at = |decision: Decision| from(of(decision));
     let is_unmeasured = matches!(profile.origin(), Origin::BuiltIn) && UNMEASURED.contains(&built_in);
     let origin = match profile.origin() {
         Origin::Environment => {
@@ -89,9 +88,15 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
             does("copies by 'rep movsb'", of(Decision::RepMovsbScalar)),
         ),
         format!(
-            "its sums by AVX-512 prefetch {}, {} ahead; those by AVX-512 or AVX2 {}",
-            at(Decision::SumPrefetch),
-            byte_phrase(of(Decision::SumPrefetchAhead) as u64),
+            "its sums by AVX-512 {}; those by AVX-512 or AVX2 {}",
+            match of(Decision::SumPrefetch) {
+                usize::MAX => "never prefetch".to_owned(),
+                bytes => format!(
+                    "prefetch {}, {} ahead",
+                    from(bytes),
+                    byte_phrase(of(Decision::SumPrefetchAhead) as u64)
+                ),
+            },
             does("prefetch a few lines far ahead", of(Decision::SumPrefetchFar))
         ),
         format!(

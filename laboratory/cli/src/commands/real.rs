@@ -20,8 +20,13 @@ use std::path::{Path, PathBuf};
 
 /// Compares the command with and without the interposer.
 pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
-    let interposer = Interposer::new(args.preload.as_deref(), &args.family, &args.variant)?
-        .with_tunables(args.tunables.as_deref().map(tunables).transpose()?);
+    let interposer = Interposer::new(args.preload.as_deref(), &args.family, &args.variant)?.with_tunables(
+        match args.tunables.as_deref() {
+            Some("none") => None,
+            Some(text) => Some(tunables(text)?),
+            None => without_strings(),
+        },
+    );
     let records = args.record.iter().map(|word| record(word)).collect::<Result<Vec<_>, Failure>>()?;
     let job = Job {
         command: args.command.clone(),
@@ -62,13 +67,21 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
     })
 }
 
+/// The tunables with which the C library uses no string instructions, if it has them: what users get by one variable, the
+/// interposer must not claim.
+fn without_strings() -> Option<String> {
+    let thresholds = c_library::here();
+    let own = thresholds.glibc_tunables.as_deref();
+    thresholds.not_raised.is_none().then(|| c_library::raising(own))
+}
+
 /// Checks tunables, because glibc silently ignores wrong ones.
 fn tunables(text: &str) -> Result<String, Failure> {
     for setting in text.split(':') {
         let Some((name, _)) =
             setting.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty())
         else {
-            return Err(usage(format!("--tunables: '{setting}' is not NAME=VALUE")));
+            return Err(usage(format!("--tunables: '{setting}' is neither NAME=VALUE nor 'none'")));
         };
         if let Ok(found) = c_library::tunables(&[name])
             && found == [None]
@@ -199,31 +212,44 @@ fn figures(figures: &[MetricFigure]) -> Table {
     table
 }
 
-/// The result in one sentence.
+/// The result in one sentence, against the faster of the two forms without the interposer.
 fn conclusion(work: &RealWork) -> String {
-    let real = work.figures.iter().find(|figure| figure.metric == Metric::RealS);
-    let Some((figure, ratio, floor)) = real.and_then(|f| Some((f, f.ratio?, f.floor?))) else {
+    let Some(figure) = work.figures.iter().find(|figure| figure.metric == Metric::RealS) else {
         return "The runs are too short to compare.".to_owned();
     };
-    if figure.verdict.is_none() {
+    let faster = figure.tuned.filter(|tuned| tuned.verdict == Some("less"));
+    let (ratio, verdict, against) = match faster {
+        Some(tuned) => {
+            (tuned.interposer_ratio, tuned.interposer_verdict, " against the C library with these tunables")
+        }
+        None => (figure.ratio, figure.verdict, ""),
+    };
+    let Some((ratio, floor)) = ratio.zip(figure.floor) else {
+        return "The runs are too short to compare.".to_owned();
+    };
+    let Some(verdict) = verdict else {
         return "One pair of runs cannot show a difference.".to_owned();
-    }
+    };
     let change = percent_fine((ratio.median - 1.0).abs());
     let floor = percent_fine(floor);
-    match figure.verdict {
-        Some("less") => {
-            format!("The interposer saves {change} of the real time, more than the floor of {floor}.")
+    match verdict {
+        "less" => {
+            format!(
+                "The interposer saves {change} of the real time{against}, more than the floor of {floor}."
+            )
         }
-        Some("more") => {
-            format!("The interposer costs {change} of the real time, more than the floor of {floor}.")
+        "more" => {
+            format!(
+                "The interposer costs {change} of the real time{against}, more than the floor of {floor}."
+            )
         }
         _ if ratio.low <= 1.0 && ratio.high >= 1.0 => format!(
-            "No difference in real time: the median differs by {change}, but the rounds disagree on the direction \
-             (floor {floor})."
+            "No difference in real time{against}: the median differs by {change}, but the rounds disagree on the \
+             direction (floor {floor})."
         ),
         _ => format!(
-            "No difference in real time: {change} does not exceed the floor of {floor}, the difference between two runs \
-             without the interposer."
+            "No difference in real time{against}: {change} does not exceed the floor of {floor}, the difference between \
+             two runs without the interposer."
         ),
     }
 }
@@ -234,11 +260,12 @@ fn tuned(work: &RealWork) -> Option<String> {
     let (tuned, floor) = (real.tuned?, real.floor?);
     let ratio = tuned.ratio?;
     let interval = format!("{:.3} [{:.3}, {:.3}]", ratio.median, ratio.low, ratio.high);
+    let variable = format!("GLIBC_TUNABLES={}", work.tunables.as_deref().unwrap_or_default());
     Some(match tuned.verdict? {
-        "less" => format!("The tunables save real time without the interposer: ratio {interval}."),
-        "more" => format!("The tunables cost real time without the interposer: ratio {interval}."),
+        "less" => format!("Without the interposer, {variable} saves real time: ratio {interval}."),
+        "more" => format!("Without the interposer, {variable} costs real time: ratio {interval}."),
         _ => format!(
-            "The tunables make no difference in real time without the interposer: ratio {interval}, floor {}.",
+            "Without the interposer, {variable} makes no difference in real time: ratio {interval}, floor {}.",
             percent_fine(floor)
         ),
     })

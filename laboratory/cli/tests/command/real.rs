@@ -77,6 +77,13 @@ fn both_forms_are_run_measured_and_counted() {
         real["ratio"]["low"].as_f64() <= real["ratio"]["high"].as_f64() && real["floor"].is_number(),
         "{real}"
     );
+    // Without the interposer, glibc's string instructions are also disabled, where it has the tunables.
+    let thresholds = carryline_machine::c_library::here();
+    assert_eq!(real["tuned"].is_object(), thresholds.not_raised.is_none(), "{real}");
+    if thresholds.not_raised.is_none() {
+        assert!(found["tunables"].as_str().is_some_and(|value| value.contains("rep_movsb")), "{found}");
+        assert!(real["tuned"]["interposer_ratio"]["median"].as_f64() > Some(0.0), "{real}");
+    }
     let calls = |function: &str, size: u64| {
         let rows = found["served"]["rows"].as_array().expect("rows");
         let row = rows.iter().find(|row| row["function"] == function);
@@ -101,6 +108,8 @@ fn the_table_shows_times_calls_and_agreement() {
         assert!(out.contains(words), "no '{words}' in\n{out}{err}");
     }
     assert!(err.contains("too few rounds"), "{err}");
+    let alone = object(&place, &["--tunables", "none"], &[&program], 0);
+    assert!(alone["tunables"].is_null() && alone["figures"][0]["tuned"].is_null(), "{alone}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub struct MetricFigure {
     pub floor: Option<f64>,
     /// `less`, `more` or `tie`: the effect of the interposer; `None` if there is no ratio or only one round.
     pub verdict: Option<&'static str>,
-    /// With other tunables of the C library, if requested.
+    /// With other tunables of the C library, if there is such a form.
     pub tuned: Option<Tuned>,
     /// The samples without and with the interposer, by round.
     #[serde(skip)]
@@ -116,6 +116,10 @@ pub struct Tuned {
     pub ratio: Option<Ratio>,
     /// See [`MetricFigure::verdict`].
     pub verdict: Option<&'static str>,
+    /// With the interposer, and the tunables as they were, divided by this, by round.
+    pub interposer_ratio: Option<Ratio>,
+    /// The effect of the interposer against these tunables.
+    pub interposer_verdict: Option<&'static str>,
 }
 
 /// The figures of all metrics; empty without a round.
@@ -143,9 +147,11 @@ fn figure(metric: Metric, rounds: &[ProgramRound], seed: u64) -> Option<MetricFi
     };
     let tuned: Vec<Vec<f64>> =
         rounds.iter().map(|r| r.tuned.iter().map(|usage| metric.of(usage)).collect()).collect();
-    let tuned = statistics::estimate(&tuned, seed).map(|with| {
+    let tuned = statistics::estimate(&tuned, seed).map(|estimate| {
         let ratio = statistics::paired_ratio(&tuned, &without, seed);
-        Tuned { with, ratio, verdict: verdict(ratio) }
+        let interposer_ratio = statistics::paired_ratio(&with, &tuned, seed);
+        let (verdict, interposer_verdict) = (verdict(ratio), verdict(interposer_ratio));
+        Tuned { with: estimate, ratio, verdict, interposer_ratio, interposer_verdict }
     });
     Some(MetricFigure {
         metric,
@@ -198,6 +204,23 @@ mod tests {
         assert_eq!(verdict(0.9), Some("less"));
         assert_eq!(verdict(1.1), Some("more"));
         assert_eq!(verdict(1.001), Some("tie"));
+    }
+
+    #[test]
+    fn the_interposer_is_compared_with_other_tunables_too() {
+        let rounds: Vec<ProgramRound> = rounds(0.9)
+            .into_iter()
+            .map(|round| ProgramRound { tuned: Some(usage(round.without.real_s * 0.8)), ..round })
+            .collect();
+        let figures = all(&rounds, 1);
+        let real = figures.iter().find(|figure| figure.metric == Metric::RealS).expect("measured");
+        let tuned = real.tuned.expect("a fourth form");
+        assert_eq!(
+            (real.verdict, tuned.verdict, tuned.interposer_verdict),
+            (Some("less"), Some("less"), Some("more"))
+        );
+        let ratio = tuned.interposer_ratio.expect("positive times").median;
+        assert!((ratio - 0.9 / 0.8).abs() < 0.01, "{ratio}");
     }
 
     #[test]

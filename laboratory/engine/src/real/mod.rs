@@ -2,8 +2,9 @@
 //!
 //! **Runs.** First one uncounted run of each form: these fill the file cache and give the output with which
 //! all others are compared. The interposed one counts calls, which timed runs do not. Then rounds of three
-//! runs in random order: without, with, and without again. The first two give the ratio; the two runs without
-//! give the noise floor. Each round counts as a replicate, because each of its runs is a process of its own.
+//! or four runs in random order: without, with, and without again. The first two give the ratio; the two runs without
+//! give the noise floor. A fourth run without, with other tunables of the C library, is what the user could have by an
+//! environment variable. Each round counts as a replicate, because each of its runs is a process of its own.
 //!
 //! **Kept equal.** Arguments, working directory, standard input (empty), the destination of the outputs, and
 //! the size of the environment: the form without has the interposer's variables under unused names, because
@@ -65,6 +66,8 @@ pub struct RealWork {
     pub command: String,
     /// The routines that serve zeroing and copying.
     pub served_by: preload::ServedBy,
+    /// The value of `GLIBC_TUNABLES` in the fourth form, if there is one.
+    pub tunables: Option<String>,
     /// The seed of the order.
     pub seed: u64,
     /// The number of complete rounds.
@@ -108,6 +111,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     let mut work = RealWork {
         command: shown(&job.command),
         served_by: job.interposer.served_by(),
+        tunables: job.interposer.tunables().map(str::to_owned),
         seed: job.seed,
         runs: 0,
         exit_status: warm.exit,
@@ -123,7 +127,7 @@ pub fn compare(job: &Job, quiet: bool) -> Result<RealWork, Failure> {
     }
     let mut rounds = Vec::new();
     if work.disagreement.is_none() && !work.interrupted {
-        let is_tuned = job.interposer.has_tunables();
+        let is_tuned = job.interposer.tunables().is_some();
         let expected = (warm.elapsed + counted.elapsed) * if is_tuned { 4 } else { 3 } * job.runs / 2;
         let progress = Progress::new(expected, quiet);
         let mut order = Xoshiro256PlusPlus::seed_from_u64(job.seed);

@@ -85,9 +85,9 @@ impl Interposer {
         Interposer { tunables, ..self }
     }
 
-    /// True if there is a form with other tunables.
-    pub(super) fn has_tunables(&self) -> bool {
-        self.tunables.is_some()
+    /// The value of `GLIBC_TUNABLES` of the form with other tunables, if there is one.
+    pub(super) fn tunables(&self) -> Option<&str> {
+        self.tunables.as_deref()
     }
 
     /// The names of the routines that serve.
