@@ -1,4 +1,5 @@
-//! What the results of all machines have in common: a paragraph in words, and a table with a row for each machine and tier.
+//! What the results of all machines have in common: in short, in sentences with figures, and in a table with a row for each
+//! machine and tier.
 
 use crate::results::{GoalResult, Interval, OpponentKind, Order, Results};
 use crate::standing::{
@@ -21,13 +22,62 @@ over ours for a fleet's size distributions, drawn, in the mean; `aocl_memcpy`: t
 Parts measured on different days are of different versions of the library; each names its commit.
 ";
 
-/// The paragraph and the table.
+/// The paragraphs and the table.
 #[must_use]
 pub fn overview(all: &[Results]) -> String {
-    format!("{}\n{TABLE}\n{}", paragraph(all), table(all))
+    format!("{}\n\n{}\n{TABLE}\n{}", in_short(all), in_figures(all), table(all))
 }
 
-fn paragraph(all: &[Results]) -> String {
+/// Where ours wins, ties and loses, without the conditions.
+fn in_short(all: &[Results]) -> String {
+    let (mut wins, mut ties, mut loses) = (Vec::new(), Vec::new(), Vec::new());
+    for job in &JOBS {
+        let compared: Vec<Compared> = all.iter().map(|results| Compared::new(results, job)).collect();
+        let sum = |of: &dyn Fn(&Compared) -> usize| compared.iter().map(of).sum::<usize>();
+        let cells = sum(&|one| one.cells());
+        let [faster, slower] = [Order::Faster, Order::Slower].map(|order| sum(&|one| one.count(order)));
+        let best = compared.iter().filter_map(|one| one.best()).map(|(_, cell)| cell.ratio).reduce(f64::max);
+        let worst =
+            compared.iter().filter_map(|one| one.worst()).map(|(_, cell)| cell.ratio).reduce(f64::min);
+        match (best, worst) {
+            _ if cells == 0 => {}
+            (Some(best), _) if 2 * faster >= cells && faster > slower => {
+                wins.push(format!(
+                    "{} ({faster} of {cells} cells, by up to {} times)",
+                    job.short,
+                    factor(best)
+                ));
+            }
+            (_, Some(worst)) if slower > faster => loses.push(format!(
+                "{} ({slower} of {cells} cells, with up to {:.0} % more time)",
+                job.short,
+                percent_longer(worst)
+            )),
+            _ => {
+                ties.push(format!("{} (faster in {faster} of {cells} cells, slower in {slower})", job.short))
+            }
+        }
+    }
+    let sentence = |head: &str, jobs: &[String]| match jobs {
+        [] => String::new(),
+        [one] => format!("{head} {one}. "),
+        [first @ .., last] => format!("{head} {} and {last}. ", first.join(", ")),
+    };
+    let [behind, _, sizes] = behind_of_all(all);
+    let mut out = sentence("In short: ours is faster in", &wins)
+        + &sentence("It mostly ties in", &ties)
+        + &sentence("It is slower in", &loses);
+    if sizes > 0 {
+        let _ = write!(
+            out,
+            "Where one size of up to 4096 bytes is called again and again, it is over 5 % behind the fastest of all peers in \
+             {behind} of {sizes} cells."
+        );
+    }
+    out.trim_end().to_owned()
+}
+
+fn in_figures(all: &[Results]) -> String {
     let cpus: BTreeSet<&str> = all.iter().map(|results| results.machine.as_str()).collect();
     let masked = all.iter().filter(|results| !results.masked.is_empty()).count();
     let (cpus, tiers) = (counted(cpus.len(), "CPU model"), counted(all.len(), "tier"));
@@ -156,14 +206,17 @@ fn behind(results: &Results) -> [usize; 3] {
     })
 }
 
+fn behind_of_all(all: &[Results]) -> [usize; 3] {
+    all.iter().map(behind).fold([0; 3], |[a, b, c], [d, e, f]| [a + d, b + e, c + f])
+}
+
 /// The goal's family, the size and its offsets, and the CPU.
 fn cell_at(results: &Results, goal: &GoalResult, size: &str) -> String {
     format!("{} {size}, {}; {}", goal.family, goal.condition, place(results))
 }
 
 fn sizes(all: &[Results]) -> Option<String> {
-    let total = all.iter().map(behind).fold([0; 3], |[a, b, c], [d, e, f]| [a + d, b + e, c + f]);
-    let [behind, far, cells] = total;
+    let [behind, far, cells] = behind_of_all(all);
     let worst = all
         .iter()
         .flat_map(|results| of_kind(results, OpponentKind::Sizes).map(move |goal| (results, goal)))

@@ -15,6 +15,8 @@ pub(crate) struct Job {
     is_fleet: bool,
     /// The title of its column.
     pub title: &'static str,
+    /// Its name after "in".
+    pub short: &'static str,
     /// The job and what it is compared with.
     pub compared: &'static str,
     /// The beginning of a sentence about wins, and that of losses.
@@ -27,6 +29,7 @@ pub(crate) const JOBS: [Job; 6] = [
         family: Family::Checksum,
         is_fleet: false,
         title: "checksum",
+        short: "checksums",
         compared: "Checksums, against the fastest peer (their latency against the kernel's classic form, and in the SSE2 \
              tier against its two-stream form)",
         words: ["Checksums win", "they lose"],
@@ -35,6 +38,7 @@ pub(crate) const JOBS: [Job; 6] = [
         family: Family::Copy,
         is_fleet: false,
         title: "copy",
+        short: "copies of one size",
         compared: "Copies of single sizes, against the C library",
         words: ["Copies of single sizes win", "they lose"],
     },
@@ -42,6 +46,7 @@ pub(crate) const JOBS: [Job; 6] = [
         family: Family::Copy,
         is_fleet: true,
         title: "copy, fleet",
+        short: "copies of a fleet's sizes",
         compared: "Copies of a fleet's size distributions, against the C library",
         words: ["Copies of a fleet's size distributions win", "they lose"],
     },
@@ -49,6 +54,7 @@ pub(crate) const JOBS: [Job; 6] = [
         family: Family::Zero,
         is_fleet: false,
         title: "zero",
+        short: "zeroing of one size",
         compared: "Zeroing of single sizes, against the C library",
         words: ["Zeroing of single sizes wins", "it loses"],
     },
@@ -56,6 +62,7 @@ pub(crate) const JOBS: [Job; 6] = [
         family: Family::Zero,
         is_fleet: true,
         title: "zero, fleet",
+        short: "zeroing of a fleet's sizes",
         compared: "Zeroing of a fleet's size distributions, against the C library",
         words: ["Zeroing of a fleet's size distributions wins", "it loses"],
     },
@@ -63,6 +70,7 @@ pub(crate) const JOBS: [Job; 6] = [
         family: Family::CopyChecksum,
         is_fleet: false,
         title: "copy and checksum",
+        short: "copies with their checksum, compared with the C library's copy alone",
         compared: "Copies with their checksum, against the C library's copy alone",
         words: ["Copies with their checksum win", "they lose"],
     },
