@@ -206,10 +206,10 @@ impl Setting<'_> {
             ProofVerdict::Wrong(found) | ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) => {
                 add(&mut row, &found)
             }
-            ProofVerdict::Unsupported(why) | ProofVerdict::NotProved(why) if row.questions == 0 => {
-                return Ok(row.unusable(why));
-            }
-            ProofVerdict::Unsupported(why) | ProofVerdict::NotProved(why) => {
+            ProofVerdict::Unsupported(why) | ProofVerdict::NotProved(why) | ProofVerdict::WrongLater(why) => {
+                if row.questions == 0 {
+                    return Ok(row.unusable(why));
+                }
                 row.notes.push(format!("not verified in memory: {why}"));
             }
         }

@@ -28,6 +28,8 @@ pub enum ProofVerdict {
     Crashed(Box<Counterexample>),
     /// The call with this input did not return.
     TimedOut(Box<Counterexample>),
+    /// Right when it was verified, and wrong when it was called again after it was timed, in this situation.
+    WrongLater(String),
     /// The CPU or the C library lacks what it needs.
     Unsupported(String),
     /// No verdict, with the reason: no memory for verification, or a process that ended without one.
@@ -146,7 +148,10 @@ fn is_reproduced(verdict: &ProofVerdict) -> bool {
         ProofVerdict::Wrong(found) | ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) => {
             found.every_time
         }
-        ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) | ProofVerdict::NotProved(_) => true,
+        ProofVerdict::Proved(_)
+        | ProofVerdict::WrongLater(_)
+        | ProofVerdict::Unsupported(_)
+        | ProofVerdict::NotProved(_) => true,
     }
 }
 
@@ -156,7 +161,10 @@ fn found_once(found: &ProofVerdict) -> ProofVerdict {
         ProofVerdict::Wrong(found) | ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) => {
             found.to_string()
         }
-        ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) | ProofVerdict::NotProved(_) => String::new(),
+        ProofVerdict::Proved(_)
+        | ProofVerdict::WrongLater(_)
+        | ProofVerdict::Unsupported(_)
+        | ProofVerdict::NotProved(_) => String::new(),
     };
     ProofVerdict::NotProved(format!("one process found a fault that another did not: {what}"))
 }

@@ -162,7 +162,9 @@ pub fn finish(
     undone.dedup();
     for proof in proofs.iter().filter(|proof| is_wanted(proof, selection)) {
         match &proof.verdict {
-            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => wrong.push(proof.clone()),
+            ProofVerdict::Wrong(_) | ProofVerdict::WrongLater(_) | ProofVerdict::Crashed(_) => {
+                wrong.push(proof.clone());
+            }
             ProofVerdict::TimedOut(_) => slow.push(proof.clone()),
             ProofVerdict::NotProved(why) => undone.push(format!("{} is not verified: {why}", proof.subject)),
             ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => {}

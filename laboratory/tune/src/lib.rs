@@ -93,9 +93,10 @@ impl Tuned {
 
     /// Subjects that verification found to be wrong.
     pub fn wrong(&self) -> impl Iterator<Item = &Proof> {
+        use ProofVerdict::{Crashed, Wrong, WrongLater};
         self.proofs
             .iter()
-            .filter(|proof| matches!(proof.verdict, ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_)))
+            .filter(|proof| matches!(proof.verdict, Wrong(_) | WrongLater(_) | Crashed(_)))
     }
 }
 

@@ -213,7 +213,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
         weight: Weight::Run,
         name: "worker lost",
         cause: "a worker process ended early ({}): {}",
-        remedy: "look at the rows marked crashed, timed_out or not_verified, and run them alone with 'carryline verify'",
+        remedy: "look at the rows marked crashed, timed out or not verified, and run them alone with 'carryline verify'",
         explanation: "Variants run in worker processes, so that one that crashes or hangs affects \
             nothing else. A worker that dies is started again; a variant is blamed if it dies again, and the \
             arguments of that call are in its row. The estimates of the other cells use the remaining workers.",

@@ -190,7 +190,7 @@ fn report_failures(proofs: &[Proof]) -> Option<u8> {
     let mut ends = None;
     for proof in proofs {
         let own = match &proof.verdict {
-            ProofVerdict::Wrong(_) | ProofVerdict::Crashed(_) => status::WRONG,
+            ProofVerdict::Wrong(_) | ProofVerdict::WrongLater(_) | ProofVerdict::Crashed(_) => status::WRONG,
             ProofVerdict::TimedOut(_) => status::UNDECIDED,
             ProofVerdict::NotProved(_) => status::FAILED,
             ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => continue,

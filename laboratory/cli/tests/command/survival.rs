@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// Plug-ins that misbehave: name, body, the status of their row, a word of its reason.
-const MISBEHAVING: [(&str, &str, &str, &str); 9] = [
+const MISBEHAVING: [(&str, &str, &str, &str); 10] = [
     ("segv", "*(volatile int *)8 = 1; return 0;", "crashed", "SIGSEGV"),
     ("ill", "__builtin_trap();", "crashed", "SIGILL"),
     ("gives_up", "abort();", "crashed", "SIGABRT"),
@@ -19,6 +19,13 @@ const MISBEHAVING: [(&str, &str, &str, &str); 9] = [
         "static int n; if (n++ < 3 && fork() == 0) return 1; return sum(data, len, seed);",
         "wrong",
         "",
+    ),
+    // No verification makes so many calls in one process.
+    (
+        "changes",
+        "static int n; return sum(data, len, seed) + (n++ > 30000);",
+        "wrong",
+        "right when verified, but its result was wrong after it was timed (checksum",
     ),
     ("closes", "for (int i = 0; i < 11; i++) close(i); return sum(data, len, seed);", "ok", ""),
     (

@@ -7,6 +7,7 @@ use crate::progress::Progress;
 use crate::protocol::{MeasureAnswer, ProcessSetup};
 use crate::prove::{self, ProofVerdict};
 use crate::supervise::SuperviseError;
+use crate::thresholds::id_in;
 use carryline_results::Status;
 use carryline_results::gather::Replicate;
 use carryline_results::round::{Round, RoundRecord};
@@ -93,9 +94,15 @@ impl Answers<'_> {
                     return Err(SuperviseError::Unannounced { situation });
                 };
                 let gathered = &mut self.outcome.gathered[situation as usize];
+                let planned = &gathered.situation;
                 for member in wrong {
-                    let place = order.get(member).ok_or(SuperviseError::NotInJob { subject: member })?;
-                    gathered.lose(*place, Status::Wrong, "returned a wrong result after it was timed");
+                    let place = *order.get(member).ok_or(SuperviseError::NotInJob { subject: member })?;
+                    let twin = || planned.twins.get(place - planned.subjects.len()).copied();
+                    let subject = if place < planned.subjects.len() { Some(place) } else { twin() };
+                    let name = subject.and_then(|subject| planned.subjects.get(subject));
+                    let name = name.ok_or(SuperviseError::NotInJob { subject: member })?;
+                    let verdict = ProofVerdict::WrongLater(planned.name.clone());
+                    self.taken.lost.push((id_in(planned, name), verdict));
                 }
                 measured.observed = Some(observed);
                 gathered.replicates.push(measured);

@@ -236,7 +236,9 @@ fn caught(proof: &Proof) -> (&'static str, String) {
         ProofVerdict::Proved(_) => {
             ("NOT caught", "marked known-bad, but no failing input was found".to_owned())
         }
-        ProofVerdict::Unsupported(reason) | ProofVerdict::NotProved(reason) => {
+        ProofVerdict::Unsupported(reason)
+        | ProofVerdict::NotProved(reason)
+        | ProofVerdict::WrongLater(reason) => {
             ("not verified", reason.clone())
         }
     }
