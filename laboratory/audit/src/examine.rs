@@ -299,6 +299,7 @@ fn fault(title: &str, failure: &WrongAnswer) -> Fault {
     let got = match &failure.actual {
         Actual::Reply(Reply::Error(text)) => format!("error: {text}"),
         Actual::Reply(reply) => reply.line(),
+        Actual::Error(ClientError::Garbage(line)) => format!("the answer {line:?}"),
         Actual::Error(error) => error.to_string(),
     };
     let expected = failure.expected.line();

@@ -166,12 +166,12 @@ const HEAD: &str = "\
 # Audit
 
 Written by `carryline audit --report`, with the same data as JSON beside it. Columns: how many of the
-[conformance vectors](../vectors/README.md) were answered correctly, wrongly, or not at all (the second table has the reasons);
+conformance vectors (`vectors/README.md` of the project) were answered correctly, wrongly, or not at all (the second table has the reasons);
 the total number of questions; and the calls with buffers at every offset and between guard pages. \"Right to 65,535 bytes\"
 means wrong only for longer input, which no IP packet has except a jumbogram.
 
 `carryline audit NAME` repeats the row of a crate, `carryline audit libc` that of the C library; the others are run by the programs
-in [vectors/adapters](../vectors/README.md#asking-a-program-of-yours). Any of them can be asked the question under a fault:
+in `vectors/adapters`. Any of them can be asked the question under a fault:
 `ff*70000` is 70,000 bytes of ff.
 
 ";

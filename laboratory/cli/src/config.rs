@@ -10,10 +10,13 @@
 //! variants = ["carryline*", "libc_memcpy"]
 //! budget = "60s"
 //! ```
+//!
+//! A relative `db` is relative to the file's folder, so that all folders below use one database.
 
 use carryline_engine::failure::{Failure, usage};
 use carryline_machine::nearest::{did_you_mean, nearest};
 use clap::Command;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -82,7 +85,7 @@ fn read(
                     let near = did_you_mean(&nearest(option, longs(command, sub)));
                     return Err(wrong(at, format!("'carryline {key}' has no option '{option}'{near}")));
                 }
-                let values = to_arguments(option, value).map_err(|problem| wrong(at, problem))?;
+                let values = to_arguments(option, value, path).map_err(|problem| wrong(at, problem))?;
                 if key == name && !is_given(words, option) {
                     found.extend(values);
                 }
@@ -91,11 +94,11 @@ fn read(
         }
         let mut known = command.get_subcommands().filter(|sub| has(command, sub, key)).peekable();
         if known.peek().is_none() {
-            let all: Vec<&str> = command.get_subcommands().flat_map(|sub| longs(command, sub)).collect();
+            let all: BTreeSet<&str> = command.get_subcommands().flat_map(|sub| longs(command, sub)).collect();
             let near = did_you_mean(&nearest(key, all));
             return Err(wrong(at, format!("no command has an option '{key}'{near}")));
         }
-        let values = to_arguments(key, value).map_err(|problem| wrong(at, problem))?;
+        let values = to_arguments(key, value, path).map_err(|problem| wrong(at, problem))?;
         // The command's own table takes precedence.
         let own = table.get_ref().get(name).is_some_and(|own| own.get_ref().get(key).is_some());
         if known.any(|sub| sub.get_name() == name) && !own && !is_given(words, key) {
@@ -128,9 +131,9 @@ fn is_given(words: &[OsString], option: &str) -> bool {
     })
 }
 
-/// Converts a value to arguments: `true` to the bare option, `false` to none, a list to words joined by
+/// Converts a value in the file `path` to arguments: `true` to the bare option, `false` to none, a list to words joined by
 /// commas.
-fn to_arguments(option: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<OsString>, String> {
+fn to_arguments(option: &str, value: &Spanned<DeValue<'_>>, path: &Path) -> Result<Vec<OsString>, String> {
     let one = |value: &DeValue<'_>| match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) => Ok(number.to_string()),
@@ -149,7 +152,12 @@ fn to_arguments(option: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<OsStri
         }
         value => one(value)?,
     };
-    Ok(vec![format!("--{option}={text}").into()])
+    let mut argument: OsString = format!("--{option}=").into();
+    match (option, path.parent()) {
+        ("db", Some(folder)) => argument.push(folder.join(text)),
+        _ => argument.push(text),
+    }
+    Ok(vec![argument])
 }
 
 #[cfg(test)]
@@ -185,6 +193,18 @@ mod tests {
         assert_eq!(of("carryline measure --variants x --budget 1s").as_deref(), Ok("--quiet --seed=7"));
         assert_eq!(of("carryline list").as_deref(), Ok("--quiet --seed=7"), "list has no --budget");
         assert_eq!(options("quiet = false", "carryline list"), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_database_is_relative_to_the_files_folder() {
+        let of = |text: &str| {
+            let mut command = Cli::command();
+            command.build();
+            let words = ["carryline".into(), "list".into()];
+            read(text, Path::new("/above/carryline.toml"), &command, "list", &words).expect("a file")
+        };
+        assert_eq!(of("db = \"runs/a.sqlite\""), ["--db=/above/runs/a.sqlite"]);
+        assert_eq!(of("db = \"/b.sqlite\""), ["--db=/b.sqlite"]);
     }
 
     #[test]

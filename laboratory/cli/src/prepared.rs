@@ -117,7 +117,7 @@ impl Prepared {
         if effort.replicates.is_none() && fewer < plan.replicates {
             output::note(
                 &format!(
-                    "{fewer} of {} replicates, to fit into the budget of {:.0} s",
+                    "{fewer} of {} replicates, for a budget of {} s",
                     plan.replicates,
                     plan.budget.as_secs_f64()
                 ),

@@ -36,7 +36,7 @@ impl FromStr for Beside {
         match word {
             "nothing" => Ok(Beside::Nothing),
             "stream" => Ok(Beside::Stream),
-            _ => unknown("work of another core ('--beside')", word, Beside::WORDS),
+            _ => unknown("word for the work of another core ('--beside')", word, Beside::WORDS),
         }
     }
 }

@@ -119,8 +119,8 @@ impl Then {
     pub const WORDS: &'static [(&'static str, &'static str)] = &[
         ("nothing", "the result is never used"),
         ("read", "the result is read immediately"),
-        ("read-later:BYTES", "the result is read after that much other work"),
-        ("victim:BYTES", "another working set of that size is read after each call"),
+        ("read-later:BYTES", "the result is read after that much other work, at least a byte"),
+        ("victim:BYTES", "another working set of that size, at least a byte, is read after each call"),
     ];
 }
 
@@ -135,7 +135,7 @@ impl FromStr for Then {
                 Ok(Then::ReadLater(bytes(size).unwrap_or(0)))
             }
             Some(("victim", size)) if bytes(size).is_some() => Ok(Then::Victim(bytes(size).unwrap_or(0))),
-            _ => unknown("what follows ('--then')", word, Then::WORDS),
+            _ => unknown("word for what follows a call ('--then')", word, Then::WORDS),
         }
     }
 }

@@ -149,13 +149,15 @@ impl Forecast {
                 false => String::new(),
             };
             format!(
-                "the budget of {} is too short: this goes on and takes about {:.0} s (verification {}, each of {} \
-                 worker processes {}{filling}); use fewer variants or smaller cells, fewer --replicates, or \
+                "the budget of {} is too short: the run takes about {:.0} s (verification {}, {} {}{filling}); use fewer variants or smaller cells, fewer --replicates, or \
                  --budget {:.0}s",
                 seconds(budget),
                 total.as_secs_f64().ceil(),
                 seconds(self.proof),
-                self.processes,
+                match self.processes {
+                    1 => "the worker process".to_owned(),
+                    processes => format!("each of {processes} worker processes"),
+                },
                 seconds(self.each),
                 total.as_secs_f64().ceil()
             )

@@ -22,8 +22,12 @@ pub fn impossible(family: Family, condition: &Condition, caches: &CacheSizes) ->
             "--sizes {label}: a period requires --cache hot, without --then and --segments; remove '/period:'"
         ));
     }
-    if condition.offsets == Offsets::Alias && !(family.reads() && family.writes()) {
-        return Some(format!("--offsets alias: needs two buffers, but {family} has one"));
+    let two = match condition.offsets {
+        Offsets::Fixed { dst, src } => dst != src,
+        offsets => offsets == Offsets::Alias,
+    };
+    if two && !(family.reads() && family.writes()) {
+        return Some(format!("--offsets {}: needs two buffers, but {family} has one", condition.offsets));
     }
     let one_sided = |operands| match operands {
         Operands::Both => None,

@@ -1,6 +1,7 @@
 //! The properties of the machine that a run needs: cache sizes, the CPU to use, and available memory.
 
 use crate::failure::{Failure, usage};
+use carryline_conditions::Then;
 use carryline_machine::environment::{CacheSizes, Environment};
 use carryline_results::gather::Situation;
 use carryline_sampler::memory_bytes;
@@ -56,11 +57,15 @@ impl Here {
         let Some(largest) = self.largest(situations).filter(|_| needed > self.room()) else { return Ok(()) };
         let largest = &situations[largest];
         Err(usage(format!(
-            "size '{}' for {} needs {} MiB of memory, but only {} MiB are available; choose a smaller size",
-            largest.condition.sizes.label,
-            largest.family,
+            "'{}' needs {} MiB of memory, but only {} MiB are available; choose {}",
+            largest.name,
             needed >> 20,
-            self.room() >> 20
+            self.room() >> 20,
+            match largest.condition.then {
+                Then::Victim(bytes) | Then::ReadLater(bytes) if bytes > largest.condition.sizes.max() =>
+                    "fewer bytes for --then",
+                _ => "a smaller size",
+            }
         )))
     }
 

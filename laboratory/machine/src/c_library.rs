@@ -116,6 +116,14 @@ pub struct Tunable {
     pub most: u64,
 }
 
+impl Tunable {
+    /// True for a value that the C library accepts.
+    #[must_use]
+    pub const fn contains(&self, value: u64) -> bool {
+        self.least <= value && value <= self.most
+    }
+}
+
 /// The tunables with these names, in order; `None` for those that this C library does not have.
 ///
 /// # Errors

@@ -94,9 +94,7 @@ impl Tuned {
     /// Subjects that verification found to be wrong.
     pub fn wrong(&self) -> impl Iterator<Item = &Proof> {
         use ProofVerdict::{Crashed, Wrong, WrongLater};
-        self.proofs
-            .iter()
-            .filter(|proof| matches!(proof.verdict, Wrong(_) | WrongLater(_) | Crashed(_)))
+        self.proofs.iter().filter(|proof| matches!(proof.verdict, Wrong(_) | WrongLater(_) | Crashed(_)))
     }
 }
 

@@ -171,10 +171,9 @@ pub fn shown(decision: Decision, bytes: u64) -> String {
         u64::MAX => "never".to_owned(),
         _ if bytes == DETECTED as u64 => "detected".to_owned(),
         _ if decision.unit() == "bytes" && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ if decision.unit() == "bytes" && bytes >= 1024 => {
-            let kib = format!("{:.1}", bytes as f64 / 1024.0);
-            format!("{} KiB", kib.trim_end_matches('0').trim_end_matches('.'))
-        }
+        // Exact: a whole number of KiB, or bytes.
+        _ if decision.unit() == "bytes" && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ if decision.unit() == "bytes" => format!("{bytes} bytes"),
         _ => bytes.to_string(),
     }
 }

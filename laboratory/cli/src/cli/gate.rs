@@ -40,7 +40,7 @@ pub struct Gate {
     #[arg(long)]
     pub force: bool,
     /// A name for the new run.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = super::label())]
     pub label: Option<String>,
     /// Do not save the new run.
     #[arg(long)]

@@ -35,7 +35,7 @@ pub struct Effort {
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// A name for the run, shown by 'carryline history'.
-    #[arg(long, value_name = "TEXT", value_parser = super::text())]
+    #[arg(long, value_name = "TEXT", value_parser = super::label())]
     pub label: Option<String>,
     /// Do not save the results.
     #[arg(long)]
@@ -132,7 +132,7 @@ pub struct Measure {
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "independent")]
     pub dependence: Vec<String>,
     /// Lengths of the buffers of a message, each at a random alignment of its own (checksum families).
-    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true, conflicts_with_all = ["sizes", "offsets"])]
     pub segments: Option<String>,
     /// Page size of the buffers: 4k, huge.
     #[arg(long, value_name = "PAGES", value_delimiter = ',', default_value = "4k")]

@@ -121,10 +121,10 @@ pub enum Command {
     /// Run a program with and without its memory functions replaced, and compare
     ///
     /// The interposer (libcarryline-preload.so) replaces memcpy, memmove, memset and related functions in the program
-    /// and in its child processes. Each round runs the command three times in random order: without, with, and
-    /// without again, which shows how much identical runs differ. Standard input is empty; standard output and the
-    /// exit status must be the same in all runs, or the first difference is shown and the exit status is 3. Two more
-    /// runs come first, to warm up and to count calls.
+    /// and in its child processes. Each round runs the command four times in random order: without, with, without
+    /// again, which shows how much identical runs differ, and without it while glibc uses no string instructions.
+    /// Standard input is empty; standard output and the exit status must be the same in all runs, or the first
+    /// difference is shown and the exit status is 3. Two more runs come first, to warm up and to count calls.
     Real(Real),
     /// Show what bounds a routine's time: critical chains, throughput, a drawing
     Critical(Critical),
@@ -290,6 +290,15 @@ pub struct Man {
     /// all.
     #[arg(long, value_name = "FOLDER")]
     pub pages: Option<PathBuf>,
+}
+
+/// Parses the name of a run.
+fn label() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().try_map(|word| match word.into_string() {
+        Ok(text) if text.trim().is_empty() => Err("a label must not be empty"),
+        Ok(text) => Ok(text),
+        Err(_) => Err("not UTF-8"),
+    })
 }
 
 /// Parses an argument that is stored with a run and printed as text, such as a file name.

@@ -58,9 +58,17 @@ impl RunComparison<'_> {
     /// Compares two runs.
     ///
     /// # Errors
-    /// If machine, build or conditions differ, unless `force` is set.
+    /// If machine, build or conditions differ or there are no samples, unless `force` is set.
     pub fn of<'a>(base: &Kept, other: &'a Kept, force: bool) -> Result<RunComparison<'a>, Failure> {
-        let differing = unlike(base, other);
+        let mut differing = unlike(base, other);
+        let without_samples = [base, other].into_iter().filter(|run| !run.has_samples()).map(|run| {
+            format!(
+                "samples: {} has none, so what differs between processes is unknown ('carryline export RUN --to json \
+                 --raw' writes them)",
+                run.title
+            )
+        });
+        differing.extend(without_samples);
         if !differing.is_empty() && !force {
             return Err(Failure::Unlike(format!(
                 "{} and {} are not comparable (--force compares them anyway):\n  {}",

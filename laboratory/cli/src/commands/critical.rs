@@ -16,6 +16,7 @@ mod traced;
 
 use crate::cli::{Common, Critical, Drawing};
 use crate::output;
+use anyhow::Context;
 use carryline_chain::draw::{self, Hot, Picture, View};
 use carryline_chain::suggest::Suggestion;
 use carryline_chain::table::{self, Table};
@@ -194,8 +195,9 @@ fn draw_all(
         for (path, render) in wanted {
             let Some(path) = path else { continue };
             let path = if predictions.len() > 1 { path_for(path, &prediction.name) } else { path.clone() };
+            output::check_writable(&path)?;
             std::fs::write(&path, render(&picture))
-                .map_err(|error| usage(format!("cannot write {}: {error}", path.display())))?;
+                .with_context(|| format!("cannot write {}", path.display()))?;
             output::note(&format!("wrote {}", path.display()), common);
         }
     }

@@ -18,6 +18,11 @@ pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
     if let Some(word) = &args.show {
         return show(word, args, common);
     }
+    for (option, given) in [("--full", args.detail.full), ("--pairs", args.detail.pairs)] {
+        if given {
+            return Err(usage(format!("{option}: only with --show RUN")));
+        }
+    }
     let store = open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
     let runs = match &store {
         Some(store) => store.runs(args.most).map_err(|error| usage(error.to_string()))?,

@@ -91,11 +91,18 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     }
     progress.finish();
     notes.dedup();
-    let rows = surveyed.into_iter().flat_map(|one| one.rows).chain(silent).collect();
+    let rows: Vec<_> = surveyed.into_iter().flat_map(|one| one.rows).chain(silent).collect();
+    let nothing_compiled = rows.iter().all(|row| row.status != "ok");
     let found = report::Inlining { schema_version: 1, rows, limits, notes };
     output::print_result("inlining", &found, |style| found.to_text(style), common)?;
     output::end_of_partial(common)?;
-    Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
+    Ok(if interrupt::requested() {
+        status::INTERRUPTED
+    } else if nothing_compiled {
+        status::FAILED
+    } else {
+        0
+    })
 }
 
 /// What times depend on, apart from the compiler.

@@ -2,6 +2,7 @@
 
 use crate::cli::{Common, Format, Real};
 use crate::output;
+use anyhow::Context;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::real::{
@@ -78,20 +79,37 @@ fn without_strings() -> Option<String> {
 /// Checks tunables, because glibc silently ignores wrong ones.
 fn tunables(text: &str) -> Result<String, Failure> {
     for setting in text.split(':') {
-        let Some((name, _)) =
+        let Some((name, value)) =
             setting.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty())
         else {
             return Err(usage(format!("--tunables: '{setting}' is neither NAME=VALUE nor 'none'")));
         };
-        if let Ok(found) = c_library::tunables(&[name])
-            && found == [None]
-        {
-            return Err(usage(format!(
-                "--tunables: the C library here has no tunable '{name}' with a range"
-            )));
+        match c_library::tunables(&[name]).ok().as_deref() {
+            Some([None]) => {
+                return Err(usage(format!(
+                    "--tunables: the C library here has no tunable '{name}' with a range"
+                )));
+            }
+            Some([Some(tunable)]) if tunable_value(value).is_none_or(|value| !tunable.contains(value)) => {
+                return Err(usage(format!(
+                    "--tunables: the C library ignores '{setting}', whose value must be a number from {} to {}",
+                    tunable.least, tunable.most
+                )));
+            }
+            _ => {}
         }
     }
     Ok(text.to_owned())
+}
+
+/// A tunable's value, decimal, octal or hexadecimal as in C.
+fn tunable_value(text: &str) -> Option<u64> {
+    let (digits, radix) = match (text.strip_prefix("0x"), text.strip_prefix('0')) {
+        (Some(digits), _) => (digits, 16),
+        (None, Some(digits)) if !digits.is_empty() => (digits, 8),
+        _ => (text, 10),
+    };
+    u64::from_str_radix(digits, radix).ok()
 }
 
 /// Parses `FILE` or `copy=FILE`.
@@ -120,7 +138,7 @@ fn write_histogram(work: &RealWork, which: Which, file: &Path, common: &Common) 
         output::note(&format!("{} was not written: no such call was served", file.display()), common);
         return Ok(());
     };
-    std::fs::write(file, histogram).map_err(|error| usage(format!("--record {}: {error}", file.display())))
+    Ok(std::fs::write(file, histogram).with_context(|| format!("--record {}", file.display()))?)
 }
 
 fn text(work: &RealWork, style: Style) -> String {

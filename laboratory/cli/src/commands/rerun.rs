@@ -6,6 +6,7 @@ use carryline_conditions::cache::EVICTING_PASSES;
 use carryline_conditions::{CacheMethod, Offsets};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::kept::{self, Stored};
+use carryline_report::text::shell;
 use carryline_store::RunId;
 use clap::Parser;
 use serde_json::Value;
@@ -14,8 +15,17 @@ use std::ffi::OsString;
 /// Repeats a run with its stored command line and seed.
 pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     let Stored { id: RunId(id), header, .. } = kept::stored(&args.id, common.db.as_deref())?;
+    if let Some(seed) = common.seed {
+        return Err(usage(format!(
+            "--seed {seed}: a rerun has the seed of its run; for another one give its command: {} --seed {seed}",
+            shell(std::iter::once("carryline").chain(header.command.iter().map(String::as_str)))
+        )));
+    }
     let mut words = vec!["carryline".to_owned()];
     words.extend(header.command.iter().cloned());
+    if without_report(&mut words) {
+        output::note("its page (--report) is not written again", common);
+    }
     if has_old_random_offsets(&header.plan) && !rename_random_offsets(&mut words) {
         output::note(
             &format!(
@@ -82,9 +92,21 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     let mut cli = Cli::try_parse_from(&words)
         .map_err(|error| usage(format!("run {id} is of another version of the command: {error}")))?;
     let line: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    output::note(&line.join(" "), common);
+    output::note(&shell(line.iter().map(String::as_str)), common);
     cli.common.repeats = Some(id);
     crate::run(&cli)
+}
+
+/// Removes the option `--report` with its file, which is the run's own. False if there is none.
+fn without_report(words: &mut Vec<String>) -> bool {
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let Some(at) = words[..end].iter().position(|word| word == "--report" || word.starts_with("--report="))
+    else {
+        return false;
+    };
+    let last = if words[at] == "--report" { (at + 1).min(end - 1) } else { at };
+    words.drain(at..=last);
+    true
 }
 
 /// The conditions of a stored plan, as they were written then.
@@ -155,6 +177,19 @@ mod tests {
         let situations: Vec<Value> =
             offsets.iter().map(|offsets| json!({"condition": {"offsets": offsets}})).collect();
         json!({ "situations": situations })
+    }
+
+    #[test]
+    fn the_page_of_a_run_is_not_written_again() {
+        let left = |line: &str| {
+            let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let found = without_report(&mut words);
+            (found, words.join(" "))
+        };
+        assert_eq!(left("run --report a.html --quiet"), (true, "run --quiet".to_owned()));
+        assert_eq!(left("run --report=a.html -- --report b"), (true, "run -- --report b".to_owned()));
+        assert_eq!(left("real -- x --report b"), (false, "real -- x --report b".to_owned()));
+        assert_eq!(left("run --report"), (true, "run".to_owned()));
     }
 
     #[test]

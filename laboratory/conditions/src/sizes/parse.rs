@@ -97,6 +97,12 @@ pub enum SizeError {
         /// The reason.
         reason: String,
     },
+    /// A histogram or a capture without its file.
+    #[error("size '{word}': no file named; write {word}FILE")]
+    NoFile {
+        /// The item as written.
+        word: String,
+    },
     /// A capture that cannot be used.
     #[error("size '{word}': {error}")]
     Capture {
@@ -249,12 +255,15 @@ fn from_fleet(word: &str, name: &str) -> Result<Draw, SizeError> {
 fn from_histogram(word: &str, file: &str) -> Result<Draw, SizeError> {
     let wrong = |(at, reason)| SizeError::Histogram { word: word.to_owned(), file: file.into(), at, reason };
     if file.is_empty() {
-        return Err(wrong((ErrorPosition::File, "no file named".to_owned())));
+        return Err(SizeError::NoFile { word: word.to_owned() });
     }
     histogram::read(Path::new(file)).map(Draw::Weighted).map_err(wrong)
 }
 
 fn from_capture(word: &str, file: &str, skipped: &mut Vec<SkippedPackets>) -> Result<Draw, SizeError> {
+    if file.is_empty() {
+        return Err(SizeError::NoFile { word: word.to_owned() });
+    }
     let capture = capture::read(file).map_err(|error| SizeError::Capture { word: word.to_owned(), error })?;
     if !capture.skipped.is_empty() {
         skipped.push(SkippedPackets {

@@ -257,6 +257,12 @@ impl Kept {
         }
     }
 
+    /// False if its figures are estimates without the samples from which they were made.
+    #[must_use]
+    pub fn has_samples(&self) -> bool {
+        !self.rows.iter().any(|row| matches!(row.evidence, Evidence::Estimate(_)))
+    }
+
     /// Replaces the estimates by the samples from which they were made.
     fn put_samples(&mut self, gathered: &[Gathered]) {
         for gathered in gathered {

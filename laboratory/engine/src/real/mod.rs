@@ -32,6 +32,7 @@ use super::progress::Progress;
 use crate::failure::{Failure, usage};
 use crate::interrupt;
 use agreement::Outputs;
+use carryline_report::text::shell;
 use carryline_statistics::shuffle;
 use child::FinishedRun;
 use rand_core::SeedableRng;
@@ -226,26 +227,6 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::ProgramRound])
 
 /// The command with the quoting of a shell.
 fn shown(command: &[OsString]) -> String {
-    let word = |word: &OsString| {
-        let text = word.to_string_lossy();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-        if !text.is_empty() && text.chars().all(plain) {
-            text.into_owned()
-        } else {
-            format!("'{}'", text.replace('\'', "'\\''"))
-        }
-    };
-    command.iter().map(word).collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_shown_with_shell_quotes() {
-        let words = |words: &[&str]| shown(&words.iter().map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(words(&["ls", "-l", "/a b", ""]), "ls -l '/a b' ''");
-        assert_eq!(words(&["sh", "-c", "echo 'x'"]), "sh -c 'echo '\\''x'\\'''");
-    }
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    shell(words.iter().map(AsRef::as_ref))
 }

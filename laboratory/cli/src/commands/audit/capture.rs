@@ -85,6 +85,11 @@ pub fn run(args: &AuditCapture, common: &Common) -> Result<u8, Failure> {
         }
     }
     output::end_of_partial(common)?;
+    for audit in &audits {
+        if let Some(reason) = audit.reason() {
+            output::message(&format!("{}: {reason}", audit.file.display()));
+        }
+    }
     Ok(if interrupt::requested() {
         status::INTERRUPTED
     } else if audits.iter().any(|audit| audit.report.wrong() > 0) {

@@ -2,6 +2,7 @@
 
 use crate::cli::{Audit, Common};
 use crate::output;
+use anyhow::Context;
 use carryline_audit::render;
 use carryline_audit::report::Audit as Found;
 use carryline_audit::run::{self, Setting};
@@ -34,9 +35,10 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
     output::print_result("audit", &found, |style| render::to_text(&found, style), common)?;
     output::end_of_partial(common)?;
     if let Some(path) = &args.report {
-        std::fs::write(path, render::to_markdown(&found))?;
         let data = serde_json::to_string_pretty(&found.without_long_input())? + "\n";
-        std::fs::write(data_file(path), data)?;
+        for (path, text) in [(path.clone(), render::to_markdown(&found)), (data_file(path), data)] {
+            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
     }
     Ok(status_of(&found, interrupt::requested()))
 }
