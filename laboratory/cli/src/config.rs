@@ -27,25 +27,28 @@ const HERE: &str = "carryline.toml";
 /// The file's path in the user's configuration folder.
 const USER: &str = "carryline/config.toml";
 
-/// Inserts the file's options after the command's name, except those already on the command line.
+/// Inserts the file's options after the command's name, except those already on the command line; the file, if there is one.
 ///
 /// # Errors
 /// If the file cannot be read, or an option in it is unknown or malformed.
-pub fn with_file(words: Vec<OsString>, command: &Command) -> Result<Vec<OsString>, Failure> {
+pub fn with_file(
+    words: Vec<OsString>,
+    command: &Command,
+) -> Result<(Vec<OsString>, Option<PathBuf>), Failure> {
     let place = words.iter().skip(1).position(|word| {
         word.to_str()
             .is_some_and(|word| command.find_subcommand(word).is_some_and(|found| !found.is_hide_set()))
     });
     // A worker takes its settings from its job, and the tour has no name to insert options after.
-    let Some(place) = place.map(|place| place + 1) else { return Ok(words) };
-    let Some(path) = find() else { return Ok(words) };
+    let Some(place) = place.map(|place| place + 1) else { return Ok((words, None)) };
+    let Some(path) = find() else { return Ok((words, None)) };
     let text = std::fs::read_to_string(&path)
         .map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
     let name = words[place].to_string_lossy().into_owned();
     let options = read(&text, &path, command, &name, &words)?;
     let mut words = words;
     words.splice(place + 1..place + 1, options);
-    Ok(words)
+    Ok((words, Some(path)))
 }
 
 /// Finds the file to use.

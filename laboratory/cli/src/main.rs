@@ -13,6 +13,7 @@ use carryline_engine::failure::{self, Failure};
 use carryline_engine::interrupt;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -21,14 +22,24 @@ static ALLOCATOR: Allocator = Allocator;
 fn main() -> ExitCode {
     output::restore_broken_pipe();
     commands::completions::answer();
-    let words = match config::with_file(std::env::args_os().collect(), &Cli::command()) {
-        Ok(words) => words,
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let (words, file) = match config::with_file(given.clone(), &Cli::command()) {
+        Ok(found) => found,
         Err(failure) => {
             output::message(&failure.to_string());
             return ExitCode::from(failure.status());
         }
     };
-    let cli = Cli::parse_from(words);
+    let cli = Cli::try_parse_from(words).unwrap_or_else(|error| match file {
+        // Without the file's options, the command line is right.
+        Some(file) if Cli::try_parse_from(given).is_ok() => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            output::message(&format!("{}: {}", file.display(), first.trim_start_matches("error: ")));
+            std::process::exit(i32::from(failure::status::USAGE))
+        }
+        _ => error.exit(),
+    });
     match run(&cli) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {

@@ -179,3 +179,15 @@ fn objects_that_cannot_be_analysed_are_refused_with_the_reason() {
         }
     }
 }
+
+#[test]
+fn a_wrong_value_in_the_configuration_file_is_attributed_to_it() {
+    let place = Place::new();
+    place.write("carryline.toml", b"budget = \"5h\"\n");
+    let (_, err) = place.expect(&["measure", "--variants", "zero/sse2"], 2);
+    assert!(err.contains("carryline.toml: invalid value '5h' for '--budget"), "{err}");
+    let (_, err) = place.expect(&["measure", "--budget", "6h"], 2);
+    assert!(err.contains("'6h'") && !err.contains("carryline.toml"), "{err}");
+    // Other commands do not have the option.
+    place.expect(&["list"], 0);
+}

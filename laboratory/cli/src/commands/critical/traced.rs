@@ -8,6 +8,7 @@ use carryline_conditions::Dependence;
 use carryline_engine::failure::Failure;
 use carryline_engine::protocol::{TraceAnswer, TraceJob};
 use carryline_engine::{prove, session};
+use carryline_report::units::byte_phrase;
 use carryline_variants::Variant;
 use carryline_variants::c_library::Thresholds;
 use carryline_verification::subject::SubjectId;
@@ -73,15 +74,23 @@ pub fn traced(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<T
     }
     let thresholds = variant.thresholds().unwrap_or(Thresholds::AsInstalled);
     let job = TraceJob { subject: id.clone(), len: size };
-    let mut outcome = Err("the worker process ended without an answer".to_owned());
+    let mut outcome = None;
     let supervisor = session::supervisor(10)?;
-    supervisor.run_with(thresholds, job, 0, &carryline_engine::interrupt::requested, &mut |answer| {
-        outcome = match answer {
-            TraceAnswer::Traced(executed) => Ok(trace(executed)),
-            TraceAnswer::Failed { reason } => Err(reason),
-        };
-    })?;
-    Ok(outcome)
+    let end =
+        supervisor.run_with(thresholds, job, 0, &carryline_engine::interrupt::requested, &mut |answer| {
+            outcome = Some(match answer {
+                TraceAnswer::Traced(executed) => Ok(trace(executed)),
+                TraceAnswer::Failed { reason } => Err(reason),
+            });
+        })?;
+    let unanswered = || {
+        format!(
+            "the worker process ended {} (a call of {} needs its memory)",
+            end.how(),
+            byte_phrase(size as u64)
+        )
+    };
+    Ok(outcome.unwrap_or_else(|| Err(unanswered())))
 }
 
 /// Converts the worker's record for the analysis.
