@@ -33,8 +33,8 @@ pub struct Critical {
     /// Machine code in hexadecimal.
     #[arg(long, value_name = "HEX")]
     pub bytes: Option<String>,
-    /// Size in bytes of the call to trace and to measure [default: 40, or the variant's own size].
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = super::size)]
+    /// Size in bytes of the variant's call to trace and to measure [default: 40, or the variant's own size].
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = super::size, conflicts_with_all = ["object", "bytes"])]
     pub size: Option<usize>,
     /// Latencies to use: zen5, zen4, zen3, zen2, golden_cove, gracemont, ice_lake, skylake_x, haswell,
     /// generic, or measured: width, ports and latencies measured on this machine, once [default: this CPU's

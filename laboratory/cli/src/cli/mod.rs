@@ -51,10 +51,10 @@ Examples:
   carryline measure --family checksum --sizes 40,1500 --cache hot,cold:clflush
 
 Exit status: 0 success, 1 failure, or something could not be verified, 2 unusable arguments or
-input, 3 a routine is wrong, confirmed by a second run, or a checksum in a capture is wrong, 4
-slower than the base, 5 undecided, or a routine did not return in time, 6 runs are not
-comparable, 130 interrupted. Results go to standard output, progress and warnings to standard
-error.")]
+input, 3 a routine is wrong, confirmed by a second run or found after timing, or a checksum in a
+capture is wrong, 4 slower than the base, 5 undecided, or a routine did not return in time, 6 runs
+are not comparable, 130 interrupted. Results go to standard output, progress and warnings to
+standard error.")]
 pub struct Cli {
     /// The command; without one, the tour.
     #[command(subcommand)]

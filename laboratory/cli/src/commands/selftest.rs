@@ -19,6 +19,12 @@ use carryline_variants::{Family, Role, Variant};
 use serde::Serialize;
 use std::time::Instant;
 
+/// The share of A/A pairs that may be called different, and of planted slowdowns that may be missed.
+const DIFFERENT: f64 = 0.02;
+const MISSED: f64 = 0.05;
+/// The probability of as many faults by chance below which they are not chance.
+const CHANCE: f64 = 0.001;
+
 /// The maximum number of A/A pairs per situation; more make its rounds too long.
 const PAIRS_EACH: usize = 5;
 
@@ -99,7 +105,24 @@ pub fn run(args: &Selftest, common: &Common) -> Result<u8, Failure> {
     counts.floor_largest = counts.floors.iter().copied().reduce(f64::max);
     output::print_result("selftest", &counts, |_| counts.text(), common)?;
     output::end_of_partial(common)?;
-    Ok(if interrupt::requested() { status::INTERRUPTED } else { 0 })
+    Ok(if interrupt::requested() {
+        status::INTERRUPTED
+    } else if counts.is_too_noisy() {
+        status::UNDECIDED
+    } else {
+        0
+    })
+}
+
+/// The probability of `count` or more of `of` independent events of probability `share`.
+fn at_least(count: u32, of: u32, share: f64) -> f64 {
+    let mut one = (1.0 - share).powi(of as i32);
+    let mut fewer = 0.0;
+    for known in 0..count {
+        fewer += one;
+        one *= f64::from(of - known) / f64::from(known + 1) * share / (1.0 - share);
+    }
+    1.0 - fewer
 }
 
 /// The candidates of a family that run here with the C library's default thresholds, the baseline first.
@@ -208,6 +231,12 @@ impl Counts {
         }
     }
 
+    /// True if more pairs were called different, or more slowdowns missed, than chance explains.
+    fn is_too_noisy(&self) -> bool {
+        at_least(self.called_different, self.pairs, DIFFERENT) < CHANCE
+            || at_least(self.planted - self.called_slower, self.planted, MISSED) < CHANCE
+    }
+
     fn text(&self) -> String {
         if self.runs == 0 {
             return "no run was finished\n".to_owned();
@@ -215,15 +244,17 @@ impl Counts {
         let percent = |part: u32, whole: u32| 100.0 * f64::from(part) / f64::from(whole.max(1));
         let mut text = format!(
             "{}\n\
-             A/A pairs reported different: {} of {} ({:.1} %; at most 2 % expected)\n\
-             planted slowdowns detected: {} of {} ({:.1} %; at least 95 % expected)\n",
+             A/A pairs reported different: {} of {} ({:.1} %; at most {:.0} % expected)\n\
+             planted slowdowns detected: {} of {} ({:.1} %; at least {:.0} % expected)\n",
             counted(u64::from(self.runs), "run"),
             self.called_different,
             self.pairs,
             percent(self.called_different, self.pairs),
+            100.0 * DIFFERENT,
             self.called_slower,
             self.planted,
             percent(self.called_slower, self.planted),
+            100.0 * (1.0 - MISSED),
         );
         if let (Some(ratio), Some(median), Some(largest)) =
             (self.planted_ratio, self.floor_median, self.floor_largest)
@@ -235,6 +266,11 @@ impl Counts {
                 100.0 * median,
                 100.0 * largest
             ));
+        }
+        if self.is_too_noisy() {
+            text.push_str(
+                "More than chance explains: on this machine, as it is now, do not trust verdicts.\n",
+            );
         }
         for judged in &self.different {
             text.push_str(&format!(
@@ -249,5 +285,22 @@ impl Counts {
             ));
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_more_faults_than_chance_explains_are_too_many() {
+        assert_eq!(at_least(0, 5, 0.05), 1.0);
+        assert!((at_least(1, 5, 0.05) - (1.0 - 0.95_f64.powi(5))).abs() < 1e-12);
+        assert!((at_least(5, 5, 0.05) - 0.05_f64.powi(5)).abs() < 1e-12);
+        let too_noisy = |called_different, pairs, called_slower, planted| {
+            Counts { called_different, pairs, called_slower, planted, ..Counts::default() }.is_too_noisy()
+        };
+        assert!(!too_noisy(0, 0, 0, 0) && !too_noisy(0, 5, 4, 5) && !too_noisy(25, 800, 95, 100));
+        assert!(too_noisy(0, 5, 1, 5) && too_noisy(40, 800, 100, 100) && too_noisy(0, 100, 85, 100));
     }
 }

@@ -48,6 +48,7 @@ fn a_wrong_word_is_named_with_the_nearest_right_one() {
         (&["critical", "adc_1_strem"], &["'adc_1_strem'", "'adc_1_stream'"]),
         (&["critical", "two_streams_article", "--size", "41"], &["41", "exactly 40"]),
         (&["critical", "adc_1_stream", "--microarchitecture", "zen9"], &["'zen9'", "zen4"]),
+        (&["critical", "--bytes", "c3", "--size", "40"], &["--bytes", "--size"]),
         (&["critical", "--bytes", "48 0g"], &["'g'", "character 5"]),
         (&["critical", "--bytes", "480"], &["3"]),
         (&["critical", "--bytes", "90 06"], &["0x1", "06"]),
