@@ -238,9 +238,7 @@ fn caught(proof: &Proof) -> (&'static str, String) {
         }
         ProofVerdict::Unsupported(reason)
         | ProofVerdict::NotProved(reason)
-        | ProofVerdict::WrongLater(reason) => {
-            ("not verified", reason.clone())
-        }
+        | ProofVerdict::WrongLater(reason) => ("not verified", reason.clone()),
     }
 }
 
