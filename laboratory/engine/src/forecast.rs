@@ -204,7 +204,7 @@ mod tests {
         for word in ["3.0 s", "5 worker processes", "8208 MiB", "--replicates"] {
             assert!(said.contains(word), "{word} in {said}");
         }
-        assert!(said.contains("goes on and takes about"), "{said}");
+        assert!(said.contains("the run takes about"), "{said}");
         let expected = large.expected(Duration::from_secs(3));
         assert!(expected.starts_with("about") && expected.ends_with("budget of 3 s"), "{expected}");
         assert_eq!(small.expected(Duration::from_secs(60)), "about 60 s");
