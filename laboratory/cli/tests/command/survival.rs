@@ -20,10 +20,11 @@ const MISBEHAVING: [(&str, &str, &str, &str); 10] = [
         "wrong",
         "",
     ),
-    // No verification makes so many calls in one process.
+    // Only when it is timed is it called so often with the same buffer.
     (
         "changes",
-        "static int n; return sum(data, len, seed) + (n++ > 30000);",
+        "static const void *last; static size_t n, same; same = data == last && len == n ? same + 1 : 0; \
+         last = data; n = len; static int changed; changed |= same > 100; return sum(data, len, seed) + changed;",
         "wrong",
         "right when verified, but its result was wrong after it was timed (checksum",
     ),

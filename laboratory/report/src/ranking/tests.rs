@@ -377,8 +377,9 @@ fn the_legend_fits() {
     Gross includes the null call, a call that does nothing; net excludes it; '<null'
     means no slower than the null call.
     Rows that share a letter tie. Letters and ratios come from gross times, paired
-    within rounds (libc's two rows share none). The limit is the time of the bytes
-    at the best rate in this run, but at least a null call.
+    within rounds, but for libc's two rows, which are measured in different
+    processes. The limit is the time of the bytes at the best rate in this run, but
+    at least a null call.
     ");
     assert!(legend(Unit::GbPerS, NARROW).contains("Rates"));
 }
