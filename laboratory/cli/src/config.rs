@@ -89,7 +89,7 @@ fn read(
                     return Err(wrong(at, format!("'carryline {key}' has no option '{option}'{near}")));
                 }
                 let values = to_arguments(option, value, path).map_err(|problem| wrong(at, problem))?;
-                if key == name && !is_given(words, option) {
+                if key == name && applies(name, option, words) {
                     found.extend(values);
                 }
             }
@@ -104,7 +104,7 @@ fn read(
         let values = to_arguments(key, value, path).map_err(|problem| wrong(at, problem))?;
         // The command's own table takes precedence.
         let own = table.get_ref().get(name).is_some_and(|own| own.get_ref().get(key).is_some());
-        if known.any(|sub| sub.get_name() == name) && !own && !is_given(words, key) {
+        if known.any(|sub| sub.get_name() == name) && !own && applies(name, key, words) {
             found.extend(values);
         }
     }
@@ -122,6 +122,22 @@ fn longs<'c>(command: &'c Command, sub: &'c Command) -> impl Iterator<Item = &'c
 
 fn has(command: &Command, sub: &Command, option: &str) -> bool {
     longs(command, sub).any(|long| long == option)
+}
+
+/// True if an option of the file is used: it is not on the command line, nor excluded by what is. A default must not be refused
+/// as if it had been typed.
+fn applies(command: &str, option: &str, words: &[OsString]) -> bool {
+    let given = |option| is_given(words, option);
+    let excluded = match (command, option) {
+        // A rerun has the seed of its run.
+        ("rerun", "seed") => true,
+        ("history", "full" | "pairs") => !given("show"),
+        ("measure", "sizes" | "offsets") => given("segments"),
+        ("measure", "segments") => given("sizes") || given("offsets"),
+        ("critical", "size") => given("object") || given("bytes"),
+        _ => false,
+    };
+    !excluded && !given(option)
 }
 
 /// True if the option is on the command line.
@@ -196,6 +212,24 @@ mod tests {
         assert_eq!(of("carryline measure --variants x --budget 1s").as_deref(), Ok("--quiet --seed=7"));
         assert_eq!(of("carryline list").as_deref(), Ok("--quiet --seed=7"), "list has no --budget");
         assert_eq!(options("quiet = false", "carryline list"), Ok(vec![]));
+    }
+
+    #[test]
+    fn options_that_the_command_line_excludes_are_left_out() {
+        let file =
+            "seed = 7\nfull = true\n[measure]\nsizes = \"40\"\noffsets = \"1\"\n[critical]\nsize = 40\n";
+        let of = |line| {
+            let mut words = options(file, line).expect("a file");
+            words.sort_unstable();
+            words.join(" ")
+        };
+        assert_eq!(of("carryline rerun 1"), "");
+        assert_eq!(of("carryline history"), "--seed=7");
+        assert_eq!(of("carryline history --show 1"), "--full --seed=7");
+        assert_eq!(of("carryline measure --segments 1,3"), "--full --seed=7");
+        assert_eq!(of("carryline measure"), "--full --offsets=1 --seed=7 --sizes=40");
+        assert_eq!(of("carryline critical --bytes c3"), "--full --seed=7");
+        assert_eq!(of("carryline critical adc_1_stream"), "--full --seed=7 --size=40");
     }
 
     #[test]

@@ -149,8 +149,8 @@ impl Forecast {
                 false => String::new(),
             };
             format!(
-                "the budget of {} is too short: the run takes about {:.0} s (verification {}, {} {}{filling}); use fewer variants or smaller cells, fewer --replicates, or \
-                 --budget {:.0}s",
+                "the budget of {} is too short: the run takes about {:.0} s (verification {}, {} {}{filling}); use fewer \
+                 variants or smaller cells, fewer --replicates, or --budget {:.0}s",
                 seconds(budget),
                 total.as_secs_f64().ceil(),
                 seconds(self.proof),

@@ -173,18 +173,12 @@ pub fn run(
     Ok(run.outcome)
 }
 
-/// Why a routine is wrong that was right when it was verified.
-#[must_use]
-pub fn wrong_later(situation: &str) -> String {
-    format!("right when verified, but its result was wrong after it was timed ({situation})")
-}
-
 /// The status and reason that exclude a subject with this verdict; `None` if it is measured.
 fn exclusion(verdict: &ProofVerdict) -> Option<(Status, String)> {
     match verdict {
         ProofVerdict::Proved(_) => None,
         ProofVerdict::Wrong(found) => Some((Status::Wrong, found.to_string())),
-        ProofVerdict::WrongLater(situation) => Some((Status::Wrong, wrong_later(situation))),
+        ProofVerdict::WrongLater(reason) => Some((Status::Wrong, reason.clone())),
         ProofVerdict::Crashed(found) => Some((Status::Crashed, found.to_string())),
         ProofVerdict::TimedOut(found) => Some((Status::TimedOut, found.to_string())),
         ProofVerdict::Unsupported(reason) => Some((Status::Unsupported, reason.clone())),

@@ -28,7 +28,7 @@ pub enum ProofVerdict {
     Crashed(Box<Counterexample>),
     /// The call with this input did not return.
     TimedOut(Box<Counterexample>),
-    /// Right when it was verified, and wrong when it was called again after it was timed, in this situation.
+    /// Right when it was verified, and wrong when it was called again after it was timed, in words with the situation.
     WrongLater(String),
     /// The CPU or the C library lacks what it needs.
     Unsupported(String),

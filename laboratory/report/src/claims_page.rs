@@ -276,7 +276,7 @@ fn table_page(result: &TableResult) -> String {
         page.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
     if let Some(legend) = within_null(result) {
-        page.push_str(&format!("\n{}\n", escape(&legend)));
+        page.push_str(&format!("\n{}\n", escape(legend)));
     }
     page
 }

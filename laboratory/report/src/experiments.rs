@@ -1,6 +1,6 @@
 //! The experiments of the source documents as text: tables, and each claim with its verdict.
 
-use crate::figure::WITHIN_NULL;
+use crate::figure::{WITHIN_NULL, WITHIN_NULL_LEGEND};
 use crate::table::{ColumnKind, Emphasis, Style, Table, bold};
 use crate::text::{safe, wrap};
 use crate::units::{byte_size, number, number_with};
@@ -146,13 +146,13 @@ fn table_text(result: &TableResult, style: Style) -> String {
 }
 
 /// The meaning of [`WITHIN_NULL`], if it is in the table.
-pub(crate) fn within_null(table: &TableResult) -> Option<String> {
+pub(crate) fn within_null(table: &TableResult) -> Option<&'static str> {
     let any = |row: &Vec<Datum>| {
         row.iter()
             .zip(&table.columns)
             .any(|(datum, column)| matches!(datum.printed(&column.unit), Datum::WithinNull { .. }))
     };
-    table.rows.iter().any(any).then(|| format!("{WITHIN_NULL}: within the null call, which does nothing"))
+    table.rows.iter().any(any).then_some(WITHIN_NULL_LEGEND)
 }
 
 /// Breaks a column's name into lines about as wide as the figures.

@@ -23,6 +23,9 @@ pub struct DisplayedFigure {
 /// Printed for a net time below zero: the call took no longer than the null call.
 pub const WITHIN_NULL: &str = "<null";
 
+/// The line below a table that has [`WITHIN_NULL`].
+pub(crate) const WITHIN_NULL_LEGEND: &str = "<null: within the null call, which does nothing";
+
 impl DisplayedFigure {
     /// True for a net time below zero, which means that the work is hidden by the null call.
     #[must_use]

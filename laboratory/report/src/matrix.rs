@@ -3,7 +3,7 @@
 //! A column's header has only the fields that vary; the title has the others. If the columns do not fit, each
 //! cell becomes a row. `*` marks the fastest of a column and those that tie with it.
 
-use crate::figure::{Scale, WITHIN_NULL, fastest_first};
+use crate::figure::{Scale, WITHIN_NULL, WITHIN_NULL_LEGEND, fastest_first};
 use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
@@ -147,7 +147,7 @@ impl Matrix {
             out.push_str("* fastest, or tied with the fastest\n");
         }
         if self.entries.iter().flatten().flatten().any(|entry| entry.text == WITHIN_NULL) {
-            out.push_str(&format!("{WITHIN_NULL}: within the null call, which does nothing\n"));
+            out.push_str(&format!("{WITHIN_NULL_LEGEND}\n"));
         }
         if !self.batches.is_empty() {
             let note = format!("Calls per batch: {}", self.batches.join(", "));

@@ -43,7 +43,7 @@ fn in_short(all: &[Results]) -> String {
             _ if cells == 0 => {}
             (Some(best), _) if 2 * faster >= cells && faster > slower => {
                 wins.push(format!(
-                    "{} ({faster} of {cells} cells, by up to {} times)",
+                    "{} ({faster} of {cells} cells, by up to {} times; slower in {slower})",
                     job.short,
                     factor(best)
                 ));

@@ -17,7 +17,7 @@ fn in_range<T: TryFrom<u64>>(word: &str, range: &RangeInclusive<u64>) -> Result<
     let (least, most) = (range.start(), range.end());
     let number = word.parse().ok().filter(|number| range.contains(number) && is_whole_number(word));
     number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match (is_whole_number(word), *most) {
-        (true, u64::MAX) if word.trim_start_matches('0').len() > 19 => {
+        (true, u64::MAX) if !word.starts_with('-') && word.parse::<u64>().is_err() => {
             format!("'{word}' is out of range: below 2^64")
         }
         (true, u64::MAX) => format!("'{word}' is out of range: {least} or more"),

@@ -19,6 +19,7 @@ use carryline_report::gate::{GateLine, annotations, to_text};
 use carryline_report::units::{counted, percent_fine};
 use carryline_results::comparison::{Between, Pairing};
 use carryline_variants::Family;
+use carryline_verification::subject::SubjectId;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -118,8 +119,13 @@ pub fn run(args: &Gate, common: &Common) -> Result<u8, Failure> {
     if let Some(sentence) = keeper.trouble() {
         output::message(&sentence);
     }
+    // Every look measures again, and may find the same.
+    let fell = |id: &SubjectId| measured.new.fallen.iter().find(|proof| proof.subject == *id).cloned();
+    let fallen: Vec<Proof> = gated.iter().filter_map(fell).collect();
+    let failed = report_failures(&fallen);
     Ok(match answer {
         _ if interrupt::requested() => status::INTERRUPTED,
+        _ if failed.is_some() => failed.unwrap_or_default(),
         Answer::Held => 0,
         Answer::Regressed => status::REGRESSED,
         Answer::Undecided => status::UNDECIDED,

@@ -68,8 +68,8 @@ pub fn run(args: &Real, common: &Common) -> Result<u8, Failure> {
     })
 }
 
-/// The tunables with which the C library uses no string instructions, if it has them: what users get by one variable, the
-/// interposer must not claim.
+/// The tunables with which the C library uses no string instructions, if it has them. What a user can have by that variable
+/// alone is no gain of the interposer.
 fn without_strings() -> Option<String> {
     let thresholds = c_library::here();
     let own = thresholds.glibc_tunables.as_deref();
@@ -104,7 +104,8 @@ fn tunables(text: &str) -> Result<String, Failure> {
 
 /// A tunable's value, decimal, octal or hexadecimal as in C.
 fn tunable_value(text: &str) -> Option<u64> {
-    let (digits, radix) = match (text.strip_prefix("0x"), text.strip_prefix('0')) {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, radix) = match (hexadecimal, text.strip_prefix('0')) {
         (Some(digits), _) => (digits, 16),
         (None, Some(digits)) if !digits.is_empty() => (digits, 8),
         _ => (text, 10),

@@ -24,7 +24,10 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     let mut words = vec!["carryline".to_owned()];
     words.extend(header.command.iter().cloned());
     if without_report(&mut words) {
-        output::note("its page (--report) is not written again", common);
+        output::note(
+            &format!("the page of run {id} (--report) is left as it is; this run writes none"),
+            common,
+        );
     }
     if has_old_random_offsets(&header.plan) && !rename_random_offsets(&mut words) {
         output::note(

@@ -4,7 +4,6 @@ use crate::cli::{Common, Format, Verify};
 use crate::output;
 use carryline_engine::failure::{Failure, status};
 use carryline_engine::forecast;
-use carryline_engine::measure::wrong_later;
 use carryline_engine::progress::Progress;
 use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::session::{self, is_known_bad};
@@ -82,7 +81,7 @@ fn line(proof: &Proof) -> ProofLine {
         ProofVerdict::Crashed(found) | ProofVerdict::TimedOut(found) if known_bad => {
             ("known-bad, caught", true, None, Some(found))
         }
-        ProofVerdict::WrongLater(situation) => ("wrong", false, Some(wrong_later(situation)), None),
+        ProofVerdict::WrongLater(reason) => ("wrong", false, Some(reason.clone()), None),
         ProofVerdict::Crashed(found) => ("crashed", false, None, Some(found)),
         ProofVerdict::TimedOut(found) => ("timed_out", false, None, Some(found)),
         ProofVerdict::Unsupported(reason) => (listing::UNSUPPORTED, true, Some(reason.clone()), None),

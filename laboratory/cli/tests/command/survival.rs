@@ -81,6 +81,24 @@ fn a_misbehaving_routine_costs_only_its_own_row() {
     });
 }
 
+/// The base was measured with a right one under the same name.
+#[test]
+fn a_gate_tells_of_a_routine_that_is_wrong_after_it_was_timed() {
+    let place = Place::new();
+    let (name, body, ..) = MISBEHAVING.into_iter().find(|(name, ..)| *name == "changes").expect("a plug-in");
+    place.shared_object(name, &plugin_source(name, "return sum(data, len, seed);"));
+    place.json(&short(&[
+        "measure",
+        "--plugin",
+        "./changes.so:changes:checksum",
+        "--variants",
+        "checksum/avx2",
+    ]));
+    place.shared_object(name, &plugin_source(name, body));
+    let (_, err) = place.expect(&["gate", "1", "--budget", "3s"], 3);
+    assert!(err.contains("plugin:changes is wrong: right when verified"), "{err}");
+}
+
 #[test]
 fn a_plugin_that_cannot_be_loaded_is_a_usage_error() {
     let place = Place::new();

@@ -101,8 +101,11 @@ impl Answers<'_> {
                     let subject = if place < planned.subjects.len() { Some(place) } else { twin() };
                     let name = subject.and_then(|subject| planned.subjects.get(subject));
                     let name = name.ok_or(SuperviseError::NotInJob { subject: member })?;
-                    let verdict = ProofVerdict::WrongLater(planned.name.clone());
-                    self.taken.lost.push((id_in(planned, name), verdict));
+                    let reason = format!(
+                        "right when verified, but its result was wrong after it was timed ({})",
+                        planned.name
+                    );
+                    self.taken.lost.push((id_in(planned, name), ProofVerdict::WrongLater(reason)));
                 }
                 measured.observed = Some(observed);
                 gathered.replicates.push(measured);

@@ -307,7 +307,7 @@ pub fn legend(unit: Unit, style: Style) -> String {
         )
     };
     let rest = "Rows that share a letter tie. Letters and ratios come from gross times, paired within rounds, but for \
-                libc's two rows, which are measured in different processes. The limit is the time of the bytes at the best rate in this run, but at least \
-                a null call.";
+                libc's two rows, which are measured in different processes. The limit is the time of the bytes at the \
+                best rate in this run, but at least a null call.";
     format!("{}\n{}\n", wrap(&counts, style.width, 0), wrap(rest, style.width, 0))
 }

@@ -8,7 +8,6 @@ use carryline_conditions::Dependence;
 use carryline_engine::failure::Failure;
 use carryline_engine::protocol::{TraceAnswer, TraceJob};
 use carryline_engine::{prove, session};
-use carryline_report::units::byte_phrase;
 use carryline_variants::Variant;
 use carryline_variants::c_library::Thresholds;
 use carryline_verification::subject::SubjectId;
@@ -83,14 +82,7 @@ pub fn traced(variant: &Variant, id: &SubjectId, size: usize) -> Result<Result<T
                 TraceAnswer::Failed { reason } => Err(reason),
             });
         })?;
-    let unanswered = || {
-        format!(
-            "the worker process ended {} (a call of {} needs its memory)",
-            end.how(),
-            byte_phrase(size as u64)
-        )
-    };
-    Ok(outcome.unwrap_or_else(|| Err(unanswered())))
+    Ok(outcome.unwrap_or_else(|| Err(format!("the worker process ended {}, without an answer", end.how()))))
 }
 
 /// Converts the worker's record for the analysis.
