@@ -141,6 +141,10 @@ fn cc() -> String {
     std::env::var("CC").unwrap_or_else(|_| "cc".to_owned())
 }
 
+fn cpp() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned())
+}
+
 fn is_cpp(compiler: &str) -> bool {
     compiler.contains("++")
 }
@@ -161,33 +165,46 @@ fn output_of(tool: &str, arguments: &[&str], file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-#[test]
-fn c_and_cpp_programs_compile_without_warnings_and_work() {
+/// All configurations of a language's oldest standard.
+fn check_oldest(compiler: &str, standard: &str) {
     let prefix = Prefix::new();
-    let (cc, cpp) = (cc(), std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned()));
-    // The oldest standard of each language in all configurations, then the newest, then other compilers.
-    for (compiler, standard) in [(cc.as_str(), "-std=c99"), (cpp.as_str(), "-std=c++11")] {
-        if is_cpp(compiler) && present(compiler).is_none() {
-            continue;
-        }
-        for (more, link) in [
-            (&["-O0"][..], Link::Shared),
-            (&["-O2"], Link::Shared),
-            (&["-O2", "-DCARRYLINE_NO_INLINE"], Link::Static),
-        ] {
-            prefix.check(compiler, &[STRICT, &[standard], more].concat(), link);
-        }
-    }
-    for (compiler, standards) in [
-        (cc.as_str(), &["-std=c23", "-std=c2x", "-std=c17"]),
-        ("clang", &["-std=c23", "-std=c2x", "-std=c17"]),
-        (cpp.as_str(), &["-std=c++23", "-std=c++20", "-std=c++17"]),
-        ("clang++", &["-std=c++23", "-std=c++20", "-std=c++17"]),
+    for (more, link) in [
+        (&["-O0"][..], Link::Shared),
+        (&["-O2"], Link::Shared),
+        (&["-O2", "-DCARRYLINE_NO_INLINE"], Link::Static),
     ] {
-        let Some(compiler) = present(compiler) else { continue };
-        if let Some(standard) = standards.iter().find(|standard| prefix.takes(compiler, standard)) {
-            prefix.check(compiler, &[STRICT, &[standard, "-O3"]].concat(), Link::Shared);
-        }
+        prefix.check(compiler, &[STRICT, &[standard], more].concat(), link);
+    }
+}
+
+/// The newest standard that a compiler supports, if it is installed.
+fn check_newest(compiler: &str, standards: &[&str]) {
+    let Some(compiler) = present(compiler) else { return };
+    let prefix = Prefix::new();
+    if let Some(standard) = standards.iter().find(|standard| prefix.takes(compiler, standard)) {
+        prefix.check(compiler, &[STRICT, &[standard, "-O3"]].concat(), Link::Shared);
+    }
+}
+
+#[test]
+fn c_programs_compile_without_warnings_and_work() {
+    check_oldest(&cc(), "-std=c99");
+}
+
+#[test]
+fn cpp_programs_compile_without_warnings_and_work() {
+    if let Some(cpp) = present(&cpp()) {
+        check_oldest(cpp, "-std=c++11");
+    }
+}
+
+#[test]
+fn programs_of_new_standards_compile_without_warnings_and_work() {
+    for compiler in [&cc(), "clang"] {
+        check_newest(compiler, &["-std=c23", "-std=c2x", "-std=c17"]);
+    }
+    for compiler in [&cpp(), "clang++"] {
+        check_newest(compiler, &["-std=c++23", "-std=c++20", "-std=c++17"]);
     }
 }
 
