@@ -170,8 +170,22 @@ pub fn finish(
             ProofVerdict::Proved(_) | ProofVerdict::Unsupported(_) => {}
         }
     }
+    undone.extend(none_usable(&proofs, selection));
     let Measurement { gathered, interrupted, .. } = outcome;
     Finished { result, proofs, wrong, slow, undone, interrupted, gathered }
+}
+
+/// A sentence if the user named routines, and this machine can run none of them.
+fn none_usable(proofs: &[Proof], selection: &Selection) -> Option<String> {
+    let asked = proofs.iter().filter(|proof| selection.asked_for(&proof.subject));
+    let reasons: Option<Vec<String>> = asked
+        .map(|proof| match &proof.verdict {
+            ProofVerdict::Unsupported(reason) => Some(format!("{} ({reason})", proof.subject)),
+            _ => None,
+        })
+        .collect();
+    let reasons = reasons.filter(|reasons| !reasons.is_empty())?;
+    Some(format!("nothing that was asked for can be used here: {}", reasons.join(", ")))
 }
 
 /// True if the subject is expected to be right: not declared known-bad, or requested by the user.

@@ -29,7 +29,7 @@ Examples:
   cargo xtask benchmarks run                            everything, in under nine minutes per tier
   cargo xtask benchmarks run --tier avx2                one tier; on a stronger machine by CARRYLINE_MASK
   cargo xtask benchmarks show --only memory             the goals again, from stored results
-  cargo xtask benchmarks critical                       the accuracy of `carryline critical`, in three minutes
+  cargo xtask benchmarks critical                       the accuracy of `carryline critical`, in four minutes
   cargo xtask benchmarks write                          this machine's results, and docs/benchmarks.md from all")]
 struct Cli {
     #[command(subcommand)]

@@ -54,7 +54,7 @@ Usage: cargo xtask install --prefix DIR [--destdir DIR]
        cargo xtask adopt smoltcp|etherparse|pnet_packet
        cargo xtask site DIR
        cargo xtask picture FILE.svg < CAPTURE
-       cargo xtask benchmarks run|show|write|goals ...
+       cargo xtask benchmarks run|show|write|goals|critical ...
        cargo xtask profiles
        cargo xtask miri
        cargo xtask deep [--seconds N]

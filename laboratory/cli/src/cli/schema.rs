@@ -4,8 +4,8 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Every command's JSON names its schema in the field 'schema', except that of 'audit capture', which is
-a list. Fields are added, never renamed.
+Every command's JSON names its schema in the field 'schema', except that of 'audit capture', which
+is a list. Fields are added, never renamed.
 
 Examples:
   carryline schema

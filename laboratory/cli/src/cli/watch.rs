@@ -14,8 +14,8 @@ output is redirected, a block of plain lines is printed every second instead. On
 something else is chosen, the results are saved as a run of 'carryline measure' with the same
 conditions.
 
-Keys: f family, z size, o offsets, c cache, s sort, u unit, p pause, r restart, up and down, h help,
-q quit. Upper-case letters step backwards.
+Keys: f family, z size, o offsets, c cache, s sort, t table, < > column, u unit, p pause, r restart,
+up and down, h help, q quit. Upper-case letters step backwards.
 
 Examples:
   carryline watch

@@ -43,9 +43,12 @@ fn library_here(profile: &Active, built_in: &str, caches: &str) -> Vec<String> {
         Origin::BuiltIn => format!("built in as {built_in}"),
         _ => "loaded by this program".to_owned(),
     };
+    let kernels = carryline::internals::dispatch::chosen()
+        .map(|choice| format!("{} '{}'", choice.function.name(), choice.kernel));
     let hint = if is_unmeasured { "; 'carryline tune' looks for faster settings" } else { "" };
     vec![
         format!("the library uses the profile '{}' ({origin}){hint}", profile.name()),
+        format!("its kernels here: {}", kernels.join(", ")),
         format!(
             "it zeroes by loops{}, which {}; {}; non-temporal stores {}",
             by_string(

@@ -149,6 +149,17 @@ fn a_weaker_cpu_has_fewer_variants_and_no_crash() {
         run["warnings"]
     );
 
+    // As with `verify`, a run of nothing else is a failure.
+    let output = place
+        .command(&short(&["measure", "--variants", "zero/avx512,zero/avx2"]))
+        .env("CARRYLINE_MASK", "avx2")
+        .output()
+        .expect("the command starts");
+    let (out, err) = crate::support::texts(&output);
+    assert_eq!(output.status.code(), Some(1), "{out}\n{err}");
+    assert!(err.contains("nothing that was asked for can be used here: zero/avx512 ("), "{err}");
+    assert!(err.contains("), zero/avx2 ("), "{err}");
+
     let listed = place
         .command(&["list", "--format", "json"])
         .env("CARRYLINE_MASK", "avx512f")
