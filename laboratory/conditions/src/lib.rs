@@ -107,7 +107,13 @@ pub enum Then {
     /// The result is read line by line immediately.
     Read,
     /// The result is read after calls on other buffers have processed this many bytes.
+    // Stored runs use "read_later" for what is now `ReadWrapped`, so this variant is stored under another name.
+    #[serde(rename = "read_much_later")]
     ReadLater(u64),
+    /// In a batch of that many calls the result just written was read, and at the beginning of longer ones what another
+    /// routine had written. This was the meaning of `read-later` until 2026-11-29; only stored runs have it.
+    #[serde(rename = "read_later")]
+    ReadWrapped(u64),
     /// A separate working set of this many bytes is read line by line, which pays for what the call evicted
     /// from the caches. The null call's share is subtracted, so the net is the call plus the slowdown that it
     /// causes elsewhere.
@@ -146,6 +152,7 @@ impl fmt::Display for Then {
             Then::Nothing => f.pad("nothing"),
             Then::Read => f.pad("read"),
             Then::ReadLater(bytes) => f.pad(&format!("read-later:{bytes}")),
+            Then::ReadWrapped(bytes) => f.pad(&format!("read-later-wrapped:{bytes}")),
             Then::Victim(bytes) => f.pad(&format!("victim:{bytes}")),
         }
     }

@@ -32,6 +32,8 @@ const MOST_COLUMNS: u16 = 100;
 const MOST_FLOOR: f64 = 0.10;
 /// Smaller losses are not reported, whatever the noise.
 const LEAST_LOSS: f64 = 0.01;
+/// A tie counts as the loss that its interval allows if that is more than this.
+const MUCH: f64 = 0.10;
 
 /// The first screen of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,8 +201,11 @@ fn choice(family: Family, all: &[Situation<'_>], roles: &Roles, tolerance: f64) 
     let most = names.iter().map(|name| count(name)).max()?;
     // The mean logarithm of the time relative to the best, over all situations.
     let regret = |name: &str| -> f64 {
-        let losses = all.iter().filter_map(|situation| loss(situation, measured(situation, name)?));
-        losses.map(|(by, _)| by.ln_1p()).sum::<f64>() / most as f64
+        let losses = all.iter().filter_map(|situation| {
+            let own = measured(situation, name)?;
+            loss(situation, own).map(|(by, _)| by).or_else(|| possible_loss(own))
+        });
+        losses.map(f64::ln_1p).sum::<f64>() / most as f64
     };
     let entered: Vec<(&str, f64)> =
         names.into_iter().filter(|name| count(name) == most).map(|name| (name, regret(name))).collect();
@@ -254,6 +259,12 @@ fn loss(situation: &Situation<'_>, own: &Cell) -> Option<(f64, String)> {
         return None;
     }
     slower_by(own, leader).map(|by| (by.max(0.0), safe(&leader.variant)))
+}
+
+/// The extra time that the interval of a tie allows, if it is much: a routine that is slow in some processes ties with the
+/// fastest, but is not as good.
+fn possible_loss(own: &Cell) -> Option<f64> {
+    own.ratio_to_leader.map(|ratio| ratio.high - 1.0).filter(|by| *by > MUCH)
 }
 
 /// A condition without its default fields: `4 KiB`, `fleet:memcpy-A, random offsets`.

@@ -7,7 +7,7 @@
 use crate::roles::Roles;
 use crate::units::{Factors, Unit, decimals_for, number_with};
 use carryline_results::{Cell, CycleBasis, RunResult};
-use carryline_statistics::Estimate;
+use carryline_statistics::{Estimate, Ratio};
 
 /// A figure with its 95 % interval, in some unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,14 +75,14 @@ impl Scale {
     pub fn of<'a>(run: &RunResult, unit: Unit, cells: impl IntoIterator<Item = &'a Cell>) -> Scale {
         let mut timed = cells.into_iter().filter(|cell| cell.gross.is_some()).peekable();
         let counted = timed.peek().is_some()
-            && timed.all(|cell| cell.basis == Some(CycleBasis::Pmu) && counted_factor(cell).is_some());
+            && timed.all(|cell| cell.basis == Some(CycleBasis::Pmu) && own_factor(cell).is_some());
         Scale { unit, factors: Factors::of_run(run), counted }
     }
 
     fn factors(&self, cell: &Cell) -> Factors {
-        match counted_factor(cell) {
-            Some(factor) if self.counted => Factors { ticks_per_cycle: Some(factor), ..self.factors },
-            _ => self.factors,
+        match own_factor(cell) {
+            Some(factor) => Factors { ticks_per_cycle: Some(factor), ..self.factors },
+            None => self.factors,
         }
     }
 
@@ -155,8 +155,8 @@ impl Scale {
     }
 }
 
-/// Ticks per cycle from the cell's own counter: gross ticks over gross cycles.
-fn counted_factor(cell: &Cell) -> Option<f64> {
+/// Ticks per cycle while the cell was measured, counted or estimated: gross ticks over gross cycles.
+fn own_factor(cell: &Cell) -> Option<f64> {
     let gross_cycles = cell.bytes_per_call / cell.bytes_per_cycle.filter(|rate| *rate > 0.0)?;
     Some(cell.gross?.median / gross_cycles).filter(|factor| factor.is_finite() && *factor > 0.0)
 }
@@ -176,8 +176,13 @@ pub fn speed(cell: &Cell) -> Option<f64> {
     (ratio > 0.0).then(|| 1.0 / ratio).filter(|speed| speed.is_finite())
 }
 
-/// Sorts the cells of a condition: by rank, then by the upper end of the paired ratios if all have one,
-/// otherwise of the gross time. The leader of a rank is thus the cell with the lowest upper bound. Cells
+/// Whether a cell leads its situation; false in results that do not say.
+pub(crate) fn leads(cell: &Cell) -> bool {
+    cell.ratio_to_leader == Some(Ratio { median: 1.0, low: 1.0, high: 1.0 }) && cell.rank == Some(1)
+}
+
+/// Sorts the cells of a condition: by rank, the leader first, then by the upper end of the paired ratios if all have
+/// one, otherwise of the gross time. The leader of a rank is thus the cell with the lowest upper bound. Cells
 /// without a rank or a time come last.
 pub fn fastest_first(cells: &mut [&Cell]) {
     let paired = cells.iter().all(|cell| cell.gross.is_none() || cell.ratio_to_baseline.is_some());
@@ -190,7 +195,7 @@ pub fn fastest_first(cells: &mut [&Cell]) {
     };
     let rank = |cell: &Cell| cell.rank.unwrap_or(u32::MAX);
     cells.sort_by(|a, b| {
-        let order = rank(a).cmp(&rank(b)).then(time(a).total_cmp(&time(b)));
+        let order = rank(a).cmp(&rank(b)).then(leads(b).cmp(&leads(a))).then(time(a).total_cmp(&time(b)));
         order.then_with(|| a.variant.cmp(&b.variant))
     });
 }

@@ -62,6 +62,7 @@ pub(crate) fn cell(family: Family, variant: &str, condition: Condition, net_tick
         limit_share: Some(0.5),
         ratio_to_baseline: None,
         baseline: None,
+        ratio_to_leader: None,
         rank: None,
         ties_with: vec![],
     }

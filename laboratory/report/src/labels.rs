@@ -209,6 +209,9 @@ fn then(then: Then) -> Option<String> {
         Then::Nothing => None,
         Then::Read => Some("then read immediately".to_owned()),
         Then::ReadLater(bytes) => Some(format!("then read after {} of other calls", byte_size_rough(bytes))),
+        Then::ReadWrapped(bytes) => {
+            Some(format!("then read after up to {} of other calls", byte_size_rough(bytes)))
+        }
         Then::Victim(bytes) => Some(format!("then another working set of {} read", byte_size_rough(bytes))),
     }
 }

@@ -62,6 +62,8 @@ impl std::error::Error for RankingError {}
 pub struct RankedRow {
     /// 1 is the fastest; `None` for a measured variant that is not a candidate.
     pub rank: Option<u32>,
+    /// Whether it leads the ranking: of the fastest and those that tie with it, the one whose interval ends first.
+    pub leads: bool,
     /// True if another row has the same rank.
     pub shared: bool,
     /// Its name.
@@ -169,8 +171,12 @@ fn ranking(run: &RunResult, unit: Unit, roles: &Roles, cells: &[&Cell]) -> Resul
         measured.iter().find(|cell| Some(cell.variant.as_str()) == baseline).map(|cell| time(cell));
     let floor = noise_floor(run, &shown.situation);
     let letters = letters(&measured);
+    let mut by_rank = measured.clone();
+    figure::fastest_first(&mut by_rank);
+    let leader = by_rank.first().map(|cell| cell.variant.as_str());
     let rows = measured.iter().zip(letters).map(|(cell, letters)| RankedRow {
         rank: cell.rank,
+        leads: leader == Some(cell.variant.as_str()),
         shared: cell.rank.is_some() && measured.iter().filter(|other| other.rank == cell.rank).count() > 1,
         variant: safe(&cell.variant),
         headline: scale.headline(cell),
@@ -313,8 +319,10 @@ impl Ranking {
         match first.as_slice() {
             [] => Finding::Nothing,
             [_, _, ..] if 2 * first.len() > ranked => Finding::NoDifference(first),
-            [leader, ..] => {
-                let ties = |row: &&RankedRow| row.rank.is_some() && leader.ties_with.contains(&row.variant);
+            [fastest, ..] => {
+                // Not the lowest median: see `carryline_statistics::rank`.
+                let leader = first.iter().find(|row| row.leads).unwrap_or(fastest);
+                let ties = |row: &&RankedRow| row.rank == Some(1) && leader.ties_with.contains(&row.variant);
                 Finding::Fastest(leader, self.rows.iter().filter(ties).collect())
             }
         }

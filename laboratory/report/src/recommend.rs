@@ -6,7 +6,7 @@ mod elsewhere;
 pub(crate) mod tuning;
 
 use crate::advice::{effort, unreliable};
-use crate::figure::{baseline, fastest_first, speed};
+use crate::figure::{baseline, fastest_first, leads, speed};
 use crate::grouping::{distinct, grouped};
 use crate::labels;
 use crate::ranking::status_word;
@@ -187,12 +187,14 @@ fn our_standing(situations: &[Situation], ours: &str) -> Option<String> {
     }
 }
 
-/// The extra gross time relative to the winner's, from the paired ratios if there are any.
-pub(crate) fn slower_by(own: &Cell, winner: &Cell) -> Option<f64> {
+/// The extra gross time relative to another's: the ratio of the two if that one leads, otherwise from those to the baseline,
+/// if there are any.
+pub(crate) fn slower_by(own: &Cell, other: &Cell) -> Option<f64> {
+    let to_leader = own.ratio_to_leader.filter(|_| leads(other)).map(|ratio| ratio.median);
     let paired =
-        own.ratio_to_baseline.zip(winner.ratio_to_baseline).map(|(own, best)| own.median / best.median);
-    let gross = || own.gross.zip(winner.gross).map(|(own, best)| own.median / best.median);
-    paired.or_else(gross).map(|ratio| ratio - 1.0).filter(|by| by.is_finite())
+        || own.ratio_to_baseline.zip(other.ratio_to_baseline).map(|(own, best)| own.median / best.median);
+    let gross = || own.gross.zip(other.gross).map(|(own, best)| own.median / best.median);
+    to_leader.or_else(paired).or_else(gross).map(|ratio| ratio - 1.0).filter(|by| by.is_finite())
 }
 
 /// The variants that win in all situations, or else in most.

@@ -91,6 +91,7 @@ pub fn summarise(gathered: &Gathered, limits: &[Limit], seed: u64) -> Summary {
                 limit_share: estimate.zip(limit_ticks).map(|(gross, limit)| (limit / gross.median).min(1.0)),
                 ratio_to_baseline: to_baseline.as_ref().map(|(ratio, _)| *ratio),
                 baseline: to_baseline.map(|(_, name)| name),
+                ratio_to_leader: None,
                 rank: None,
                 ties_with: Vec::new(),
             }
@@ -152,6 +153,7 @@ fn rank(cells: &mut [Cell], gross: &[Vec<Vec<f64>>], baseline: usize, floor: f64
     let names: Vec<String> = cells.iter().map(|cell| cell.variant.clone()).collect();
     for (cell, standing) in cells.iter_mut().zip(standings) {
         cell.rank = standing.rank;
+        cell.ratio_to_leader = standing.ratio_to_winner;
         cell.ties_with = standing.ties_with.into_iter().map(|other| names[other].clone()).collect();
     }
 }

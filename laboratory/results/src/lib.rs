@@ -148,6 +148,10 @@ pub struct Cell {
     /// results stored when a family had a single baseline.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub baseline: Option<String>,
+    /// Gross time divided by that of the leader of rank 1: within rounds, or from the replicates' medians if no process
+    /// has both. Exactly 1 for the leader; `None` in results stored before 2026-11-29.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ratio_to_leader: Option<Ratio>,
     /// 1 for the fastest cell and all that tie with it; `None` if it is not ranked.
     pub rank: Option<u32>,
     /// The names of the variants of its situation that it ties with.

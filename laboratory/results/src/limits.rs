@@ -50,8 +50,10 @@ impl Throughput {
 /// nearer level, whose rate is no limit of the farther one.
 pub fn raise(limits: &mut [Limit], all: &[Gathered]) {
     for gathered in all {
+        // Nor do calls of various sizes: their mean counts all bytes, and the median of the rounds not all of the time.
         if let Some(throughput) = Throughput::of(gathered)
             && !throughput.between
+            && !gathered.situation.condition.sizes_vary()
         {
             raise_by(limits, gathered, &throughput);
         }
@@ -101,6 +103,7 @@ mod tests {
     use crate::gather::{Replicate, Situation};
     use crate::round::Round;
     use carryline_conditions::Condition;
+    use carryline_conditions::sizes::Sizes;
 
     fn gathered(family: Family, level: Level, between: bool, ticks: &[f64]) -> Gathered {
         let mut gathered = Gathered::new(Situation {
@@ -179,8 +182,10 @@ mod tests {
         lost.lose(0, crate::Status::Wrong, "wrong");
         let elsewhere = gathered(Family::Checksum, Level::L1, false, &[1.0]);
         let between = gathered(Family::Checksum, Level::L2, true, &[1.0]);
+        let mut mixed = gathered(Family::Checksum, Level::L2, false, &[1.0]);
+        mixed.situation.condition.sizes = Sizes::parse_list("1..2000").expect("sizes").remove(0);
         let mut limits = vec![limit()];
-        raise(&mut limits, &[chained, read, half, lost, elsewhere, between]);
+        raise(&mut limits, &[chained, read, half, lost, elsewhere, between, mixed]);
         assert_eq!(limits, [limit()]);
     }
 }

@@ -57,7 +57,8 @@ impl Bench<'_> {
                 Dependence::Fenced => loops::FENCED,
             },
             follow: match self.condition.then {
-                Then::Nothing => Follow::Nothing,
+                // The second is only in stored runs.
+                Then::Nothing | Then::ReadWrapped(_) => Follow::Nothing,
                 Then::Read => Follow::Read { lag: 0 },
                 Then::ReadLater(_) => Follow::Read { lag: self.layout.lag },
                 Then::Victim(_) => Follow::Victim { base: self.victim.0, len: self.victim.1 },
@@ -79,6 +80,8 @@ impl Bench<'_> {
                 _ => self.batches,
             };
             let (dst, src) = self.windows(window);
+            // What the first calls read later is what these have written.
+            let follow = if self.layout.lag > 0 { template.follow } else { Follow::Nothing };
             self.reorder(entries);
             self.shift(entries, window);
             let calls = match self.layout.period {
@@ -91,7 +94,7 @@ impl Bench<'_> {
             let begin = Instant::now();
             for turn in 1.. {
                 let calls = parts.next().unwrap_or_default();
-                let untimed = Batch { dst, src, count: warm, calls, follow: Follow::Nothing, ..template };
+                let untimed = Batch { dst, src, count: warm, calls, follow, ..template };
                 // SAFETY: as for the timed batch below; a part of a list has `warm * segments` entries.
                 unsafe { loops::time_landing(&landing, &untimed) };
                 forked::exit_if_child();
@@ -102,7 +105,9 @@ impl Bench<'_> {
         }
         let window = self.batches;
         self.batches = self.batches.wrapping_add(1);
-        self.reorder(entries);
+        if self.layout.lag == 0 {
+            self.reorder(entries);
+        }
         self.shift(entries, window);
         let batch = Batch { calls: if fixed.is_some() { &[] } else { self.list(entries) }, ..template };
         self.cool(&batch);
@@ -170,6 +175,8 @@ impl Bench<'_> {
         match count {
             // The whole list, with which predictors relearn the sizes after the other members' batches.
             _ if self.layout.period.is_some() => self.calls.len(),
+            // All destinations once.
+            _ if self.layout.lag > 0 => (self.layout.lag + 1).min(count),
             _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
             1..4 if hot => count.min(2),
             // Its code must be as warm as that of a stream.

@@ -61,6 +61,8 @@ const CHEAP_LIST: Duration = Duration::from_millis(1);
 const LEAST_LIST: usize = 16;
 /// The number of rounds after which an endless warm-up is abandoned.
 const WARM_ROUNDS: usize = 64;
+/// 2^64 divided by the golden ratio: its multiples give every round a seed of its own, far from those of other replicates.
+const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The reason that a bench cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +106,7 @@ pub struct Bench<'a> {
     batches: usize,
     rounds: u32,
     overhead_ticks: f64,
+    seed: u64,
     rng: Xoshiro256PlusPlus,
     seen: Seen,
 }
@@ -247,10 +250,11 @@ impl<'a> Bench<'a> {
             between: workload::is_between(&layout, condition, caches),
             cached_bytes: caches.l3 as usize,
             placement: below(&mut rng, loops::PLACEMENTS),
-            batch_calls: 1,
+            batch_calls: layout.lag + 1,
             batches: 0,
             rounds: 0,
             overhead_ticks: clock::overhead_ticks(),
+            seed,
             rng,
             seen: Seen::new(),
             layout,
@@ -274,7 +278,7 @@ impl<'a> Bench<'a> {
         let mut fastest = f64::INFINITY;
         let mut together = 0.0;
         for member in 0..self.members.len() {
-            let mut calls = if self.layout.stated { self.layout.most_calls } else { 1 };
+            let mut calls = if self.layout.stated { self.layout.most_calls } else { self.layout.lag + 1 };
             let per_call = loop {
                 self.batch_calls = calls;
                 let gross = self.batch(member, 1, status);
@@ -308,7 +312,7 @@ impl<'a> Bench<'a> {
             // A list is drawn completely if that is cheap or there is time: a short one is a poor sample of
             // the sizes.
             let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
-            let least = cheap.max(LEAST_LIST).max(self.layout.lag).min(self.layout.most_calls);
+            let least = cheap.max(LEAST_LIST).max(self.layout.lag + 1).min(self.layout.most_calls);
             self.batch_calls = (affordable as usize).clamp(least, self.layout.most_calls);
         }
 
@@ -341,6 +345,9 @@ impl<'a> Bench<'a> {
         round.number = self.rounds;
         let multiplier = if self.rounds % 2 == 1 && self.layout.doubles { 2 } else { 1 };
         self.rounds += 1;
+        // The number of batches before the first round depends on the time that they take, and must not decide what is drawn.
+        self.rng =
+            Xoshiro256PlusPlus::seed_from_u64(self.seed ^ u64::from(self.rounds).wrapping_mul(GOLDEN_RATIO));
         let mut counter = counter;
         let mut counted_cycles = 0;
         let mut counted_ticks = 0;

@@ -40,7 +40,8 @@ pub const FENCED: u8 = 2;
 pub enum Follow {
     /// No action.
     Nothing,
-    /// Read the destination of the call `lag` calls ago.
+    /// Read the destination of the call `lag` calls ago; the first `lag` calls of a batch read those of the same routine's
+    /// untimed calls before it, which have the batch's own list from its second entry on.
     Read {
         /// The number of calls ago; 0 for the call itself.
         lag: usize,
@@ -130,8 +131,8 @@ pub(crate) unsafe fn time_landing(landing: &Landing, batch: &Batch<'_>) -> u64 {
             Landing::Routine(Routine::Zero(f)) => by_dependence(ZeroCall::of_family(f), batch),
             Landing::Move(f) => by_dependence(CopyCall::of_libc(f), batch),
             Landing::Routine(Routine::Copy(f)) => by_dependence(CopyCall::of_family(f), batch),
-            Landing::Routine(Routine::Checksum(f)) if batch.segments > 1 => messages(f, batch),
-            Landing::Routine(Routine::CopyChecksum(f)) if batch.segments > 1 => messages(f, batch),
+            Landing::Routine(Routine::Checksum(f)) if batch.segments > 1 => placed_messages(f, batch),
+            Landing::Routine(Routine::CopyChecksum(f)) if batch.segments > 1 => placed_messages(f, batch),
             Landing::Routine(Routine::Checksum(f)) => by_dependence(f, batch),
             Landing::Routine(Routine::CopyChecksum(f)) => by_dependence(f, batch),
         }
@@ -278,8 +279,7 @@ unsafe fn follow<const LISTED: bool>(batch: &Batch<'_>, index: usize, dst: *mut 
     match batch.follow {
         Follow::Nothing => 0,
         Follow::Read { lag } if LISTED && lag > 0 => {
-            let earlier =
-                batch.calls[(index + batch.calls.len() - lag % batch.calls.len()) % batch.calls.len()];
+            let earlier = batch.calls[read_later(index, lag)];
             // SAFETY: a destination of this batch's list.
             unsafe { read_lines(batch.dst.add(earlier.dst as usize), earlier.len as usize) }.into()
         }
@@ -290,16 +290,39 @@ unsafe fn follow<const LISTED: bool>(batch: &Batch<'_>, index: usize, dst: *mut 
     }
 }
 
+/// The entry of a list whose destination was written `lag` calls before call `index` of a batch. The destinations are a
+/// ring of `lag + 1`, so it is the one after the call's own.
+#[inline(always)]
+pub(crate) fn read_later(index: usize, lag: usize) -> usize {
+    if index >= lag { index - lag } else { index + 1 }
+}
+
+/// # Safety
+/// As for [`time`].
+unsafe fn placed_messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
+    // SAFETY: the callee's contract is this function's.
+    unsafe {
+        match batch.placement % PLACEMENTS {
+            0 => messages::<F, 64>(f, batch),
+            1 => messages::<F, 16>(f, batch),
+            2 => messages::<F, 32>(f, batch),
+            _ => messages::<F, 48>(f, batch),
+        }
+    }
+}
+
 /// Chains of buffers, each checksummed as one message: after a buffer of odd length, the bytes of the sum
 /// change places. A rotation by eight bits does this for all routines (2^8 is the byte swap modulo 2^16 - 1).
 ///
 /// # Safety
 /// As for [`time`].
 #[inline(never)]
-unsafe fn messages<F: Invoke>(f: F, batch: &Batch<'_>) -> u64 {
+unsafe fn messages<F: Invoke, const PAD: usize>(f: F, batch: &Batch<'_>) -> u64 {
     let mut seed = batch.seed;
     let mut sink = 0_u32;
     let list = batch.calls.as_ptr();
+
+    place::<PAD>();
     let begin = clock::start();
     let mut index = 0;
     for _message in 0..batch.count {

@@ -1,6 +1,7 @@
 //! Batches with routines that count their calls, or pass verification but fork when timed.
 
 use super::*;
+use carryline_conditions::sizes::Sizes;
 use carryline_variants::Routine;
 use carryline_verification::subject::Subject;
 use carryline_verification::{Depth, prove};
@@ -81,6 +82,37 @@ fn all_members_of_a_round_use_its_page() {
     assert_ne!(rounds[..16], rounds[16..], "they repeat");
 }
 
+extern "C" fn zeroes(dst: *mut u8, len: usize) {
+    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
+    unsafe { libc::memset(dst.cast(), 0, len) };
+}
+
+/// `gate` and `tune` pair runs by their seeds.
+#[test]
+fn the_seed_alone_decides_what_a_round_draws() {
+    let subject = Subject::of_routine("test", Routine::Zero(zeroes));
+    let status = StatusPage::create().expect("a page");
+    let (verified, _) = prove(&subject, Depth::Replicate, 1, &status, 0).expect("a correct routine");
+    let condition = Condition {
+        sizes: Sizes::parse_list("1..512").expect("sizes").remove(0),
+        offsets: Offsets::Random,
+        ..Condition::plain(64)
+    };
+    let caches = CacheSizes { l1: 32 << 10, l2: 256 << 10, l3: 1 << 20, l3_held: None };
+    let drawn = |seed, batches_before: usize| {
+        let mut buffers = Buffers::new(seed);
+        let members = [(&verified, 0)];
+        let mut bench = Bench::new(Family::Zero, &condition, &members, &mut buffers, &caches, seed, &status)
+            .expect("a bench");
+        bench.batch_calls = 50;
+        (0..batches_before).for_each(|_| _ = bench.batch(1, 1, &status));
+        (0..3).for_each(|_| bench.round(&mut Round::of(1), None, &status));
+        bench.calls.iter().map(|call| (call.len, call.dst)).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(1, 0)[..50], drawn(1, 3)[..50]);
+    assert_ne!(drawn(1, 0)[..50], drawn(2, 0)[..50]);
+}
+
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn counts(dst: *mut u8, len: usize) {
@@ -113,7 +145,9 @@ fn untimed_calls_are_repeated_only_if_they_change_no_condition() {
     // A round has one or two timed calls and as many untimed ones; 10 microseconds suffice for hundreds.
     let hot = Condition::plain(64);
     assert!(calls_of(&hot) > 1000);
-    assert!(calls_of(&Condition { then: Then::ReadLater(1 << 20), ..hot.clone() }) <= 40);
+    // All destinations once, untimed, and once or twice.
+    let later = Condition { then: Then::ReadLater(1 << 20), ..hot.clone() };
+    assert_eq!(calls_of(&later), (10 + 15) * ((1 << 20) / 64 + 1));
     assert!(calls_of(&Condition { offsets: Offsets::Random, ..hot.clone() }) > 1000);
     // Of cold batches, those that are not flushed in between make these calls on other lines.
     let cold = |cache: &str| calls_of(&Condition { cache: cache.parse().expect("a state"), ..hot.clone() });

@@ -54,7 +54,8 @@ pub(crate) struct Layout {
     pub doubles: bool,
     /// Whether the arguments of all calls are the same.
     pub uniform: bool,
-    /// How many calls earlier the destination that is read was written.
+    /// How many calls earlier the destination that is read was written; 0 if none is read, or that of the same call. A batch
+    /// has at least one call more.
     pub lag: usize,
     /// The number of calls after which the arguments repeat, in the same order for every batch; `None` if
     /// they are drawn anew for every round and shuffled for every batch.
@@ -106,7 +107,7 @@ impl Layout {
         } else if any_cold {
             (COLD_CALLS / segments).clamp(1, (buffers_fitting / (2 * segments)).max(1))
         } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets.vary() {
-            (LIST_CALLS / segments).max(1).max(lag)
+            (LIST_CALLS / segments).max(lag + 1)
         } else {
             1 << 20
         };
@@ -276,7 +277,7 @@ pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -
     let calls = match (layout.stated, layout.uniform) {
         (true, _) => layout.most_calls as u64,
         (false, true) => 1,
-        (false, false) => LEAST_LIST as u64,
+        (false, false) => (LEAST_LIST + 2 * layout.lag) as u64,
     };
     let evicted = match condition.cache.method {
         CacheMethod::Evict => EVICTING_PASSES as u64 * caches.eviction(),

@@ -66,7 +66,8 @@ pub enum GoalVerdict {
 pub struct Finding {
     /// The goal.
     pub goal: Goal,
-    /// The cells, the lowest ratio first; empty if the goal cannot be judged.
+    /// The cells, the lowest ratio first, but for the one that decides, which comes before them; empty if the goal cannot
+    /// be judged.
     pub cells: Vec<CellFinding>,
     /// The ratio that is judged: the worst cell's, or the mean of all.
     pub ratio: Option<Ratio>,
@@ -94,7 +95,15 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
             };
         }
     };
+    // Of the worst cells, a noisy one must not hide one that is missed beyond doubt.
+    let severity = |cell: &CellFinding| match (goal.over, verdict(goal, &cell.ratio, cell.floor)) {
+        (Over::Mean, _) => 0,
+        (Over::Worst, GoalVerdict::Missed { .. }) => 0,
+        (Over::Worst, GoalVerdict::Tie) => 1,
+        (Over::Worst, _) => 2,
+    };
     cells.sort_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median));
+    bring_forward(&mut cells, severity);
     let judged = match goal.over {
         Over::Worst => cells.first().map(|cell| (cell.ratio, cell.floor)),
         Over::Mean => mean_of(&cells.iter().map(part).collect::<Vec<_>>(), MEAN_SEED),
@@ -109,6 +118,13 @@ fn finding(goal: &Goal, stored: &Stored) -> Finding {
         *at_most = cell.limit_ticks.map(|limit| cell.opponent_ticks / limit).filter(|most| *most < goal.want);
     }
     Finding { goal: goal.clone(), cells, ratio: judged.map(|(ratio, _)| ratio), verdict }
+}
+
+/// Moves the first element with the least key to the front; the others keep their order.
+fn bring_forward<T>(elements: &mut [T], key: impl Fn(&T) -> u8) {
+    if let Some((first, _)) = elements.iter().enumerate().min_by_key(|(_, element)| key(element)) {
+        elements[..=first].rotate_right(1);
+    }
 }
 
 fn part(cell: &CellFinding) -> Part {
@@ -312,6 +328,13 @@ mod tests {
         assert_eq!(verdicts(1.0, [0.89, 0.985, 1.03], 0.01), [Tie, Tie], "too wide");
         assert_eq!(verdicts(1.0, [0.95, 0.97, 1.03], 0.01), [Tie, Tie], "too far below");
         assert_eq!(verdicts(1.0, [0.6, 0.9, 1.03], 0.3), [Tie, Tie]);
+    }
+
+    #[test]
+    fn a_cell_that_decides_comes_before_noisier_ones() {
+        let mut cells = [('a', 1), ('b', 0), ('c', 2), ('d', 0)];
+        bring_forward(&mut cells, |(_, severity)| *severity);
+        assert_eq!(cells.map(|(name, _)| name), ['b', 'a', 'c', 'd']);
     }
 
     #[test]

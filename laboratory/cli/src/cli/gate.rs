@@ -8,8 +8,8 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Exit status: 0 no cell is slower than allowed, 3 a routine is wrong, 4 a cell is slower, 5 undecided
-within the budget, 6 the base is of another machine or build. Without --against, the noise between two runs of one program
-counts in full, so that changes of a few percent often stay undecided.
+within the budget, 6 the base is of another machine or build. Without --against, the noise between
+two runs of one program counts in full, so that changes of a few percent often stay undecided.
 
 Examples:
   carryline gate 1

@@ -108,7 +108,10 @@ fn result_text(result: &RunResult, prepared: &Prepared, detail: Detail) -> Resul
     let style = output::style();
     let advice = advice(result, &Roles::of_collection());
     let is_long = advice.situations > MOST_RANKINGS;
-    if is_long && !detail.full && !detail.pairs {
+    if detail.full {
+        return answer(result, prepared.unit, detail);
+    }
+    if is_long && !detail.pairs {
         let mut text = answer(result, prepared.unit, detail)?;
         for matrix in matrices(result, prepared.unit) {
             text.push('\n');

@@ -125,10 +125,11 @@ pub fn judge(
     let cells = rows.map(|((row, new), difference)| {
         let noise = between.at(row.reach);
         let (difference, between) = (difference.map(|difference| noise.corrected(difference)), noise.spread);
-        // With enough pairs, order statistics give bounds without an assumption on their distribution.
+        // Order statistics give bounds without an assumption on the distribution: a routine may be fast in one process and
+        // slow in the next. With too few pairs there are none.
         let at = |difference: &Difference, tail: f64| match (&new.evidence, &row.evidence, pairing) {
             (Evidence::Samples(new), Evidence::Samples(base), Pairing::Replicates) => {
-                median_bounds(new, base, tail).unwrap_or_else(|| difference.bounds(tail, between))
+                median_bounds(new, base, tail).unwrap_or((0.0, f64::INFINITY))
             }
             _ => difference.bounds(tail, between),
         };

@@ -1,9 +1,9 @@
 //! Conditions whose words have another meaning than when a run was stored, and what they are called now: `random` offsets
 //! were what is now `random-line`, `cold:evict` was `cold:evict-once`, `cold:arena` and `mixed` used the same lines over and
-//! over, and sizes with a period ran too few times for predictors to learn them.
+//! over, sizes with a period ran too few times for predictors to learn them, and `read-later` read what was just written.
 
 use crate::plan::RunPlan;
-use carryline_conditions::{CacheMethod, Condition, Offsets};
+use carryline_conditions::{CacheMethod, Condition, Offsets, Then};
 use carryline_results::RunResult;
 use carryline_results::gather::{Gathered, Situation};
 use carryline_results::round::RoundRecord;
@@ -58,7 +58,9 @@ fn rename(situation: &mut Situation) {
 pub fn is_past(condition: &Condition) -> bool {
     use CacheMethod::{ArenaReused, EvictOnce, MixedReused};
     let half_learned = condition.sizes.period.is_some() && !condition.sizes.learned;
-    half_learned || matches!(condition.cache.method, EvictOnce | ArenaReused | MixedReused { .. })
+    half_learned
+        || matches!(condition.cache.method, EvictOnce | ArenaReused | MixedReused { .. })
+        || matches!(condition.then, Then::ReadWrapped(_))
 }
 
 /// The name of a situation in today's words. The label of its sizes changes with it.
@@ -76,6 +78,9 @@ fn current_name(name: &str, condition: &mut Condition) -> String {
     if let CacheMethod::MixedReused { hot_percent } = condition.cache.method {
         let mixed = format!("mixed:{hot_percent}");
         name = name.replace(&format!("{mixed} "), &format!("{mixed}-reused "));
+    }
+    if let Then::ReadWrapped(_) = condition.then {
+        name = name.replace("read-later:", "read-later-wrapped:");
     }
     let sizes = &mut condition.sizes;
     if sizes.period.is_some() && !sizes.learned {
@@ -111,6 +116,9 @@ mod tests {
             assert_eq!(current_name(name, &mut condition), expected);
             assert_eq!(condition.sizes.label.contains("half"), !learned);
         }
+        let mut later = Condition { then: Then::ReadWrapped(4096), ..Condition::plain(40) };
+        let named = |word: &str| format!("zero 40 offset 0 hot independent then {word}:4096");
+        assert_eq!(current_name(&named("read-later"), &mut later), named("read-later-wrapped"));
         for (word, now) in [
             ("cold:evict", "cold:evict-once"),
             ("cold:evict:src:single", "cold:evict-once:src:single"),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixture::{self, cell, rank};
 use carryline_machine::environment::Tuning;
+use carryline_statistics::Ratio;
 
 fn text(run: &RunResult, width: u16) -> String {
     let text = advice(run, &fixture::roles()).to_text(Style { colour: false, width: Some(width) });
@@ -94,6 +95,46 @@ fn the_choice_with_the_least_loss_is_named_with_its_losses() {
     assert_eq!(choice.variant, "carryline");
     assert_eq!(choice.losses.len(), 1);
     assert_eq!((choice.losses[0].1.as_str(), choice.losses[0].2.as_str()), ("rep_stosb", "4 KiB"));
+}
+
+/// Ratios to the baseline and to the leader may disagree if they come from different processes; the latter is meant.
+#[test]
+fn a_loss_is_the_ratio_to_the_leader() {
+    let at = |size: u64, ticks: [f64; 2]| {
+        let named = ["libc_memset", "rep_stosb"].into_iter().zip(ticks);
+        let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(size), ticks));
+        let mut cells = rank(cells.collect(), Some("libc_memset"));
+        let least = cells.iter().filter_map(|cell| cell.gross).map(|g| g.median).fold(f64::INFINITY, f64::min);
+        for cell in &mut cells {
+            let median = cell.gross.expect("measured").median / least;
+            cell.ratio_to_leader = Some(Ratio { median, low: median, high: median });
+        }
+        cells
+    };
+    let (mut near, far) = (at(64, [21.0, 20.0]), at(4096, [40.0, 80.0]));
+    near[0].rank = Some(2);
+    near[0].ratio_to_leader = Some(Ratio { median: 1.07, low: 1.06, high: 1.08 });
+    near[1].ratio_to_baseline = Some(Ratio { median: 1.01, low: 1.0, high: 1.02 });
+    let choice = advice(&RunResult { cells: [near, far].concat(), ..run() }, &fixture::roles()).choices.remove(0);
+    assert_eq!(choice.variant, "libc_memset");
+    assert_eq!(choice.losses.len(), 1, "{:?}", choice.losses);
+    assert!((choice.losses[0].0 - 0.07).abs() < 1e-9, "{:?}", choice.losses);
+}
+
+/// A routine that is slow in some processes ties with the fastest, but is not advised.
+#[test]
+fn a_tie_with_a_wide_interval_is_a_loss() {
+    let named = [("libc_memset", 20.0), ("avx512", 20.1), ("carryline", 40.0)];
+    let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(64), ticks));
+    let mut cells = rank(cells.to_vec(), Some("libc_memset"));
+    let ratio = |median, high| Some(Ratio { median, low: median, high });
+    cells[1].ratio_to_leader = ratio(1.0, 1.0);
+    let mut advised = |high| {
+        cells[0].ratio_to_leader = ratio(1.0, high);
+        advice(&RunResult { cells: cells.clone(), ..run() }, &fixture::roles()).choices.remove(0).variant
+    };
+    assert_eq!(advised(1.05), "libc_memset");
+    assert_eq!(advised(9.0), "avx512");
 }
 
 #[test]

@@ -237,6 +237,19 @@ fn no_winner_is_named_if_most_tie() {
     insta::assert_snapshot!(tied([50.0, 90.1, 70.0, 90.0]), @"fastest: libc_memset; the baseline itself; 50 % of the limit; noise floor ±1.2 %");
 }
 
+/// The leader is the one whose interval ends first, not the one with the lowest median.
+#[test]
+fn the_fastest_is_the_leader_of_the_first_rank() {
+    let named = [("flip", 10.0), ("steady", 10.1), ("slow", 40.0), ("slower", 60.0), ("slowest", 80.0)];
+    let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(64), ticks));
+    let mut cells = rank(cells.to_vec(), None);
+    cells[1].ratio_to_leader = Some(Ratio { median: 1.0, low: 1.0, high: 1.0 });
+    let ranking = only(&RunResult { cells, ..fixture::empty() });
+    let Finding::Fastest(leader, ties) = ranking.finding() else { panic!("two of five tie") };
+    assert_eq!(leader.variant, "steady");
+    assert_eq!(ties.iter().map(|row| row.variant.as_str()).collect::<Vec<_>>(), ["flip"]);
+}
+
 #[test]
 fn a_ratio_that_contradicts_its_medians_is_marked_and_explained() {
     let mut run = many();

@@ -43,6 +43,29 @@ fn calls_whose_result_is_read_later_are_reordered_but_keep_the_turns_of_their_sl
     assert!(slots.enumerate().all(|(index, slot)| slot == index % dst.slots));
 }
 
+/// Makes a batch's untimed and timed calls, and compares what each reads with what was written there last.
+#[test]
+fn what_is_read_later_was_written_that_many_calls_ago_by_the_same_routine() {
+    for kib in [4, 64, 4 << 10] {
+        let condition = Condition { then: Then::ReadLater(kib << 10), ..Condition::plain(2048) };
+        let (layout, _, calls) = reordered(&condition);
+        let lag = layout.lag;
+        assert_eq!(lag as u64, kib / 2);
+        for count in [lag + 1, calls.len()] {
+            let calls = &calls[..count];
+            let mut written_at = std::collections::BTreeMap::new();
+            for now in 0..=lag + count {
+                let index = if now <= lag { now } else { now - lag - 1 };
+                written_at.insert(calls[index].dst, now);
+                if now > lag {
+                    let read = calls[crate::loops::read_later(index, lag)].dst;
+                    assert_eq!(written_at[&read], now - lag, "{kib} KiB, call {index} of {count}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn messages_of_segments_are_reordered_as_a_whole() {
     for cache in ["hot", "cold:clflush"] {

@@ -70,6 +70,7 @@ fn cell(situation: &str, variant: &str) -> Cell {
         limit_share: None,
         ratio_to_baseline: Some(Ratio { median: 0.9, low: 0.899_999_999_999_999_9, high: 0.91 }),
         baseline: Some("libc_memcpy".to_owned()),
+        ratio_to_leader: Some(Ratio { median: 1.0, low: 1.0, high: 1.0 }),
         rank: Some(1),
         ties_with: vec!["avx2".to_owned()],
     }
