@@ -55,6 +55,8 @@ same rounds, in random order, in several processes with different memory layouts
   below the source modulo 4096.
 - **Cold**: `cold:arena` uses all lines of a buffer in turn; `cold:arena-reused` is what it was until 2026-11: short
   calls found a part of their lines in the last cache level.
+- **Read later**: `read-later` reads what the same routine wrote so many bytes ago; `read-later-wrapped` is what it was until 2026-11-29:
+  about half of the batches read what had just been written.
 
 Not measured here, because `carryline measure` has no cell for it: inlined calls of constant size. Tests of the machine
 code cover those.

@@ -132,6 +132,16 @@ pub fn cases() -> Vec<Case> {
             ..case(Zero, "carryline", ["4K", "0", "hot"], |world, _| world.apart_by(4096, Between::Reading))
         },
         Case {
+            then: "read-later:4M",
+            ..case(Zero, "libc_memset", ["4K", "0", "hot"], |world, _| world.read_later(4096, 4 << 20))
+        },
+        Case {
+            then: "read-later:4M",
+            // Other routines leave other lines in the caches.
+            others: &["libc_memset"],
+            ..case(Zero, "movntps", ["4K", "0", "hot"], |world, _| world.read_later(4096, 4 << 20))
+        },
+        Case {
             segments: &[512, 1024, 64],
             ..case(Checksum, "carryline", ["1600", "random", "hot"], |world, _| {
                 world.segments(&[512, 1024, 64])

@@ -267,6 +267,27 @@ impl World {
         })
     }
 
+    /// One endless walk around a ring of buffers: each call is followed by reading the next buffer, which was written when
+    /// the walk was there last, `distance` bytes ago.
+    pub fn read_later(&mut self, len: usize, distance: usize) -> f64 {
+        let buffers = distance / len + 1;
+        let start = self.far[0].start;
+        assert!(buffers * len <= self.far[0].len, "the ring fits");
+        let mut at = 0;
+        let mut walk = move |world: &World, calls: usize| {
+            let begin = clock::start();
+            for _ in 0..calls {
+                let call = Call { dst: start + at * len, src: world.near[1].start, len };
+                world.kernel.call(call, 1);
+                at = if at + 1 == buffers { 0 } else { at + 1 };
+                Region { start: start + at * len, len }.read();
+            }
+            clock::stop().wrapping_sub(begin) as f64
+        };
+        walk(self, 2 * buffers);
+        self.median(|world| (walk(world, HOT_CALLS), HOT_CALLS))
+    }
+
     pub fn beside_stream(&mut self, work: impl FnOnce(&mut World) -> f64) -> f64 {
         let stop = Arc::new(AtomicBool::new(false));
         let (for_thread, cpu, words) = (Arc::clone(&stop), self.streamer, self.walk.len / 8);
