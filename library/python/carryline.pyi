@@ -1,8 +1,8 @@
 """Internet checksums (RFC 1071), zeroing and copying of anything that has a buffer.
 
 Checksums are numbers as shown in packet dumps: struct.pack("!H", checksum) is the field. Data is any object with a
-contiguous buffer: bytes, bytearray, memoryview, array.array, mmap.mmap, NumPy's arrays. From 64 KiB on, other threads can
-run; bytes that they write to a buffer meanwhile may or may not be included in its sum.
+contiguous buffer: bytes, bytearray, memoryview, array.array, mmap.mmap, ctypes' arrays and structures, NumPy's arrays. From 64
+KiB on, other threads can run; bytes that they write to a buffer meanwhile may or may not be included in its sum.
 """
 
 from typing import Protocol, Self, final

@@ -3,8 +3,8 @@
  * C99 or later, and C++. Link with -lcarryline (pkg-config: carryline).
  *
  * Every function works at every address and length, has no visible state, and may be called from any thread and from
- * signal handlers; only carryline_tuning_load must not be called from signal handlers. A pointer may be NULL if its
- * length is 0.
+ * signal handlers; only carryline_tuning_load must not be called from signal handlers, nor in the child of a fork of a
+ * program with several threads. A pointer may be NULL if its length is 0.
  *
  * Byte order. A checksum holds the bytes of the field: a carryline_csum in wire order, a uint16_t as this machine loads
  * them. Store either into the packet with memcpy, never through htons:
@@ -128,7 +128,8 @@ const carryline_routines *carryline_routines_in_force(void) CARRYLINE_CONST CARR
  * cannot be read or is rejected. Then the previous profile stays in force, and the reason is written to message,
  * truncated to message_size bytes including the NUL; it names the line and the valid values. After success, message is
  * empty. message may be NULL if message_size is 0. Other threads may call any function meanwhile: results never depend
- * on the profile. The format is described in carryline's README. */
+ * on the profile. Not for signal handlers, nor for the child of a fork of a program with several threads, which would
+ * wait for ever if another thread loaded a profile at the fork. The format is described in carryline's README. */
 bool carryline_tuning_load(const char *path, char *message, size_t message_size);
 
 /* ---- Checksums ---- */
@@ -272,7 +273,7 @@ bool carryline_checksum_verify_tcp_v6_iov(const void *src, const void *dst, cons
 /* The result of verifying a received UDP datagram. Absent is valid over IPv4. Over IPv6, drop the datagram unless it
  * belongs to a tunnel that allows it (RFC 6935). */
 typedef enum carryline_udp_verdict {
-    CARRYLINE_UDP_DAMAGED = 0, /* or shorter than its header */
+    CARRYLINE_UDP_DAMAGED = 0, /* or shorter than its header, or longer than its pseudo-header can express */
     CARRYLINE_UDP_INTACT = 1,
     CARRYLINE_UDP_ABSENT = 2 /* sent without a checksum */
 } carryline_udp_verdict;

@@ -8,10 +8,13 @@
 //!   `CARRYLINE_TUNING=builtin:NAME` selects a built-in profile, for whichever CPU: `builtin:unmeasured` has
 //!   the safe defaults.
 //!
-//! The variables are read once, at the first call. Unknown names, kernels that this CPU cannot run, and
-//! rejected profiles are ignored, with one message on standard error. A program that wants to reject such
-//! settings calls [`check`] first. In a program with more rights than its user, such as a set-user-ID one, the
-//! variables are ignored, because the user could name any file.
+//! `CARRYLINE_MASK` and `CARRYLINE_TUNING` are read at the first call, `CARRYLINE_FORCE` at the first call of each kind
+//! (zeroing, copying, summing, and copying with a sum) and again whenever the program loads a profile. The program
+//! must not change them meanwhile: some kinds would use the old value and some the new one.
+//!
+//! Unknown names, kernels that this CPU cannot run, and rejected profiles are ignored, with one message on standard
+//! error. A program that wants to reject such settings calls [`check`] first. In a program with more rights than its
+//! user, such as a set-user-ID one, the variables are ignored, because the user could name any file.
 //!
 //! The feature is off by default: the variables then have no effect.
 

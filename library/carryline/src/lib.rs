@@ -24,8 +24,22 @@
 //!
 //! Each function has a list of kernels, from AVX-512 down to portable Rust, and the first call selects the
 //! one for the CPU that it runs on. The `_raw` forms take pointers, for callers whose memory is not (or not
-//! yet) a slice. The kernels never call `memcpy`, `memmove` or `memset`, so that these can be built on them;
-//! the module `blocks` keeps the compiler from turning loops into such calls.
+//! yet) a slice.
+//!
+//! # Building `memcpy` on this crate
+//!
+//! Optimised (opt-level 1 or more, `s` and `z` included), neither the kernels nor the code that selects them at
+//! the first call calls `memcpy`, `memmove` or `memset`, so that these can be built on them; selecting may call
+//! `memcmp` or `bcmp`. Not optimised, as in Cargo's profile `dev`, they do call them: each would call itself until
+//! the stack is full. A program that defines these functions by this crate must therefore have in its
+//! `Cargo.toml`:
+//!
+//! ```toml
+//! [profile.dev.package.carryline]
+//! opt-level = 2
+//! ```
+//!
+//! It must not enable the feature `environment` either: the standard library copies what it reads from there.
 //!
 //! # Crate features
 //!

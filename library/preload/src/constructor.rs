@@ -80,14 +80,14 @@ fn choose_profile(privileged: bool) {
 
 /// Puts the profile named by the environment in force; false if none is named or it is rejected.
 fn apply_requested() -> bool {
-    let Some(wanted) = variable(TUNING) else { return false };
-    let applied = match wanted.strip_prefix("builtin:") {
+    let Some(wanted) = value(TUNING) else { return false };
+    let built_in = wanted.to_str().ok().and_then(|text| text.strip_prefix("builtin:"));
+    let applied = match built_in {
         Some(name) => tuning::apply_built_in(name).map_err(Fault::Refused),
-        // SAFETY: the value was just read, so it is not null; it ends with NUL.
-        None => file::apply(unsafe { CStr::from_ptr(libc::getenv(TUNING.as_ptr())) }),
+        None => file::apply(wanted),
     };
     if let Err(fault) = &applied {
-        ignore(format_args!("CARRYLINE_TUNING={wanted}: {fault}"));
+        ignore(format_args!("CARRYLINE_TUNING={}: {fault}", Shown(wanted)));
     }
     applied.is_ok()
 }
@@ -160,8 +160,8 @@ fn words(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|word| !word.is_empty())
 }
 
-/// The value of an environment variable; `None` if it is not set or empty.
-fn variable(name: &CStr) -> Option<&'static str> {
+/// The value of an environment variable as it is, for paths, in which spaces count; `None` if it is not set or empty.
+fn value(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: the name ends with NUL; the environment does not change while libraries are being loaded.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     if value.is_null() {
@@ -169,7 +169,13 @@ fn variable(name: &CStr) -> Option<&'static str> {
     }
     // SAFETY: strings of the environment end with NUL, and do not move while the constructor runs.
     let value = unsafe { CStr::from_ptr(value) };
-    let Ok(text) = value.to_str() else {
+    (!value.is_empty()).then_some(value)
+}
+
+/// The value of an environment variable that contains names, without spaces at its ends; `None` if it is not set or
+/// empty.
+fn variable(name: &CStr) -> Option<&'static str> {
+    let Ok(text) = value(name)?.to_str() else {
         ignore(format_args!("{} is not UTF-8", name.to_str().unwrap_or_default()));
         return None;
     };
@@ -180,11 +186,11 @@ fn variable(name: &CStr) -> Option<&'static str> {
 /// The page of counters, if one is named and can be mapped. A process that may not open it, in a sandbox or
 /// as another user, is not counted.
 fn page() -> Option<&'static Served> {
-    variable(RECORD_FILE)?;
-    // SAFETY: the value was just read, so it is not null. The calls follow their manual pages. The mapping is
-    // never removed, and has the size of a page, which consists of atomic integers.
+    let path = value(RECORD_FILE)?;
+    // SAFETY: the path ends with NUL. The calls follow their manual pages. The mapping is never removed, and has the
+    // size of a page, which consists of atomic integers.
     unsafe {
-        let file = libc::open(libc::getenv(RECORD_FILE.as_ptr()), libc::O_RDWR | libc::O_CLOEXEC);
+        let file = libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         if file < 0 {
             return None;
         }
@@ -202,6 +208,21 @@ fn page() -> Option<&'static Served> {
         }
         let page = mapping.cast::<Served>().as_ref()?;
         page.is_one().then_some(page)
+    }
+}
+
+/// A value in a message: what is not UTF-8 is shown as U+FFFD.
+struct Shown<'v>(&'v CStr);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.to_bytes().utf8_chunks() {
+            f.write_str(chunk.valid())?;
+            if !chunk.invalid().is_empty() {
+                f.write_char(char::REPLACEMENT_CHARACTER)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@
 //! so they serve calls of any version, including `memcpy@GLIBC_2.2.5`. Calls inlined by a compiler, calls
 //! inside the C library and calls in static programs are not served.
 //!
-//! The constructor reads four environment variables:
+//! The constructor reads five environment variables:
 //! - `CARRYLINE_PRELOAD=zero,copy`: the families to serve; both if not set. The functions of other families
 //!   jump to the C library's own;
 //! - `CARRYLINE_FORCE_ZERO=movntps`, `CARRYLINE_FORCE_COPY=rep_movsb`: a variant of the collection to use
@@ -16,7 +16,7 @@
 //! - `CARRYLINE_TUNING=FILE`, `CARRYLINE_TUNING=builtin:NAME`: the profile to use, as in the Rust library.
 //!   Without it, the profile in `/etc/carryline/tuning.toml`, if there is one, applies to all programs.
 //!
-//! A fifth variable, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real` (the
+//! A sixth variable, `CARRYLINE_PRELOAD_RECORD=FILE`, names a page of counters made by `carryline real` (the
 //! crate `carryline-served`). Without it, nothing is counted and counting costs nothing.
 //!
 //! An unknown name or a rejected profile is ignored with a message on standard error; the interposer never

@@ -9,7 +9,7 @@ mod buffers;
 mod protocols;
 mod sum;
 
-use buffers::{overlap, with_bytes, with_copy, with_writable};
+use buffers::{overlap, sum_after, with_bytes, with_copy, with_writable};
 use carryline::checksum::Checksum;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,14 +23,14 @@ fn number(checksum: Checksum) -> u16 {
 #[pyfunction]
 #[pyo3(signature = (data, /))]
 fn checksum(data: &Bound<'_, PyAny>) -> PyResult<u16> {
-    with_bytes(data, |data| number(carryline::checksum::internet(data)))
+    buffers::sum(data).map(|sum| number(sum.finish()))
 }
 
 /// Whether the data, including its checksum field, is intact.
 #[pyfunction]
 #[pyo3(signature = (data, /))]
 fn verify(data: &Bound<'_, PyAny>) -> PyResult<bool> {
-    with_bytes(data, |data| carryline::checksum::Sum::new().add(data).verify())
+    buffers::sum(data).map(carryline::checksum::Sum::verify)
 }
 
 /// The checksum after `old` at `offset` of the data was replaced by `new` (RFC 1624).
@@ -89,9 +89,8 @@ fn copy_and_sum(dst: &Bound<'_, PyAny>, src: &Bound<'_, PyAny>) -> PyResult<sum:
         }
         // SAFETY: writable and readable for `len` bytes, by the contract of `with_copy`, and they do not
         // overlap.
-        let (dst, src) =
-            unsafe { (std::slice::from_raw_parts_mut(dst, len), std::slice::from_raw_parts(src, len)) };
-        Ok(sum::Sum::from(carryline::checksum::Sum::new().copy_over(dst, src)))
+        let partial = unsafe { carryline::checksum::copy_and_sum_raw(dst, src, len, 0) };
+        Ok(sum::Sum::from(sum_after(partial, len)))
     })
 }
 

@@ -1,7 +1,7 @@
 //! One function per protocol.
 
 use crate::addresses;
-use crate::buffers::with_bytes;
+use crate::buffers::{with_bytes, with_start};
 use crate::number;
 use carryline::checksum::{self, Addresses};
 use pyo3::exceptions::PyValueError;
@@ -18,7 +18,7 @@ pub(crate) enum UdpVerdict {
     /// The datagram was sent without a checksum, which is valid over IPv4.
     #[pyo3(name = "ABSENT")]
     Absent,
-    /// The datagram is damaged, or shorter than its header.
+    /// The datagram is damaged, shorter than its header, or longer than the pseudo-header can express.
     #[pyo3(name = "DAMAGED")]
     Damaged,
 }
@@ -53,15 +53,17 @@ fn compute(
     })?
 }
 
+/// The length of the longest IPv4 header.
+const IPV4_MOST_BYTES: usize = 60;
+
 /// The checksum of an IPv4 header, over the number of bytes in its length field.
 #[pyfunction]
 #[pyo3(signature = (header, /))]
 pub(crate) fn ipv4(header: &Bound<'_, PyAny>) -> PyResult<u16> {
-    with_bytes(header, |header| {
+    with_start::<IPV4_MOST_BYTES, _>(header, |header, len| {
         let stated = header.first().map_or(0, |first| usize::from(first & 0x0f) * 4);
-        if stated < 20 || header.len() < stated {
-            let message =
-                format!("{} bytes with a header length of {stated}: not an IPv4 header", header.len());
+        if stated < 20 || len < stated {
+            let message = format!("{len} bytes with a header length of {stated}: not an IPv4 header");
             return Err(PyValueError::new_err(message));
         }
         Ok(number(checksum::ipv4_header(header)))
@@ -72,7 +74,7 @@ pub(crate) fn ipv4(header: &Bound<'_, PyAny>) -> PyResult<u16> {
 #[pyfunction]
 #[pyo3(signature = (header, /))]
 pub(crate) fn verify_ipv4(header: &Bound<'_, PyAny>) -> PyResult<bool> {
-    with_bytes(header, checksum::verify_ipv4_header)
+    with_start::<IPV4_MOST_BYTES, _>(header, |header, _| checksum::verify_ipv4_header(header))
 }
 
 /// The checksum of a TCP segment, header and data.

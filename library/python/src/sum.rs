@@ -1,7 +1,7 @@
 //! `Sum`: the checksum of data in pieces.
 
 use crate::addresses;
-use crate::buffers::with_bytes;
+use crate::buffers;
 use crate::number;
 use carryline::checksum::{self, Addresses};
 use pyo3::exceptions::PyValueError;
@@ -24,8 +24,7 @@ impl Sum {
     #[new]
     #[pyo3(signature = (data = None, /))]
     fn new(data: Option<&Bound<'_, PyAny>>) -> PyResult<Sum> {
-        let sum = checksum::Sum::new();
-        data.map_or(Ok(Sum(sum)), |data| with_bytes(data, |data| Sum(sum.add(data))))
+        data.map_or(Ok(checksum::Sum::new()), buffers::sum).map(Sum)
     }
 
     /// The sum of the pseudo-header for a TCP segment, UDP datagram or ICMPv6 message of `length` bytes.
@@ -52,7 +51,7 @@ impl Sum {
     #[pyo3(signature = (data, /))]
     fn add<'py>(slf: Bound<'py, Sum>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Sum>> {
         // Summed separately: other threads may use this sum meanwhile.
-        let next = with_bytes(data, |data| checksum::Sum::new().add(data))?;
+        let next = buffers::sum(data)?;
         let mut sum = slf.try_borrow_mut()?;
         sum.0 = sum.0.combine(next);
         drop(sum);

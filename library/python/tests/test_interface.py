@@ -2,6 +2,7 @@
 
 import array
 import ast
+import ctypes
 import importlib.resources
 import inspect
 import mmap
@@ -24,15 +25,80 @@ def test_any_buffer_is_data():
             assert carryline.Sum(data).checksum() == 0x220D
 
 
+class Message(ctypes.Structure):
+    _fields_ = [("head", ctypes.c_uint8 * 3), ("tail", ctypes.c_uint8 * 5)]
+
+
+CTYPES = [ctypes.c_uint8 * 8, ctypes.c_uint16 * 4, (ctypes.c_uint8 * 4) * 2, ctypes.c_uint64, Message, Message * 1]
+
+
+@pytest.mark.parametrize("kind", CTYPES)
+def test_objects_of_ctypes_are_data(kind):
+    message = kind.from_buffer_copy(RFC_1071)
+    for data in (message, memoryview(message), memoryview(message).toreadonly()):
+        assert carryline.checksum(data) == 0x220D
+        assert carryline.Sum(data).checksum() == 0x220D
+        assert carryline.icmp(data) == carryline.icmp(RFC_1071)
+
+
+@pytest.mark.parametrize("kind", CTYPES)
+def test_objects_of_ctypes_are_writable_unless_a_view_is_read_only(kind):
+    message = kind.from_buffer_copy(RFC_1071)
+    backwards = RFC_1071[::-1]
+    carryline.copy(message, backwards)
+    assert bytes(message) == backwards
+    assert carryline.copy_and_sum(message, RFC_1071).checksum() == 0x220D
+    assert bytes(message) == RFC_1071
+    copied = bytearray(8)
+    assert carryline.copy_and_sum(copied, message).checksum() == 0x220D
+    assert copied == RFC_1071
+    read_only = memoryview(message).toreadonly()
+    for call in (carryline.zero, lambda to: carryline.copy(to, backwards), lambda to: carryline.copy_and_sum(to, backwards)):
+        with pytest.raises(BufferError, match="read-only"):
+            call(read_only)
+    assert bytes(message) == RFC_1071
+    carryline.zero(message)
+    assert bytes(message) == bytes(8)
+
+
+def test_large_objects_of_ctypes_are_data():
+    content = bytes(range(251)) * 800
+    array_of = ctypes.c_uint8 * len(content)
+    message, copied = array_of.from_buffer_copy(content), array_of()
+    assert carryline.checksum(message) == carryline.checksum(content)
+    assert carryline.copy_and_sum(copied, message) == carryline.Sum(content)
+    assert bytes(copied) == content
+
+
 def test_slices_at_odd_offsets_are_data():
     data = bytearray(b"?" + RFC_1071 + b"?")
     assert carryline.checksum(memoryview(data)[1:-1]) == 0x220D
 
 
-@pytest.mark.parametrize("data", [b"", bytearray(), memoryview(b""), array.array("I")])
+def view_of_null():
+    """A writable buffer without bytes, whose address is null."""
+    view = ctypes.pythonapi.PyMemoryView_FromMemory
+    view.restype, view.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
+    return view(None, 0, 0x200)
+
+
+@pytest.mark.parametrize("data", [b"", bytearray(), memoryview(b""), array.array("I"), (ctypes.c_int * 0)(), view_of_null()])
 def test_empty_buffers_are_data(data):
     assert carryline.checksum(data) == 0xFFFF
     assert carryline.Sum(data) == carryline.Sum()
+    assert carryline.icmp(data) == 0xFFFF
+    assert carryline.verify_icmp(data) is carryline.verify_ipv4(data) is False
+    with pytest.raises(ValueError, match="0 bytes with a header length of 0"):
+        carryline.ipv4(data)
+    assert carryline.update(7, 0, data, data) == 7
+
+
+@pytest.mark.parametrize("buffer", [bytearray(), (ctypes.c_int * 0)(), view_of_null()])
+def test_empty_buffers_are_writable(buffer):
+    carryline.zero(buffer)
+    for source in (b"", buffer, view_of_null()):
+        carryline.copy(buffer, source)
+        assert carryline.copy_and_sum(buffer, source) == carryline.Sum()
 
 
 @pytest.mark.parametrize("data", ["text", 7, None, [1, 2], object()])
@@ -70,6 +136,34 @@ def test_read_only_buffers_are_rejected(call):
     assert data == bytes(8)
 
 
+def test_buffers_are_released():
+    """A bytearray cannot be resized while a buffer of it is held, nor can such a view be released."""
+    for length in (8, 100_000):
+        data, other = bytearray(length), bytearray(length)
+        carryline.checksum(data)
+        carryline.ipv4(bytearray(b"\x45" + bytes(length + 20)))
+        carryline.zero(data)
+        carryline.copy(data, other)
+        carryline.copy_and_sum(data, other)
+        for wrong, error in [
+            (lambda: carryline.copy(data, bytes(length + 1)), ValueError),
+            (lambda: carryline.copy_and_sum(data, data), ValueError),
+            (lambda: carryline.copy(data, 7), TypeError),
+        ]:
+            with pytest.raises(error):
+                wrong()
+        data.append(1)
+        other.append(1)
+        view = memoryview(data)
+        for job in (lambda: carryline.checksum(view[::2]), lambda: carryline.zero(view[::2])):
+            with pytest.raises(BufferError, match="contiguous"):
+                job()
+        with pytest.raises(BufferError, match="read-only"):
+            carryline.zero(view.toreadonly())
+        view.release()
+        data.append(1)
+
+
 def test_different_lengths_are_rejected():
     with pytest.raises(ValueError, match="dst has 3 bytes and src has 8"):
         carryline.copy(bytearray(3), RFC_1071)
@@ -101,9 +195,25 @@ def test_values_that_fit_into_no_packet_are_rejected():
         with pytest.raises(ValueError, match="header length"):
             carryline.ipv4(header)
         assert carryline.verify_ipv4(header) is False
+    # Sent without a checksum, but longer than any datagram over IPv4.
+    assert carryline.verify_udp("192.0.2.1", "192.0.2.2", bytes(65535)) is carryline.UdpVerdict.ABSENT
+    assert carryline.verify_udp("192.0.2.1", "192.0.2.2", bytes(70000)) is carryline.UdpVerdict.DAMAGED
     for number in (-1, 65536):
         with pytest.raises(OverflowError):
             carryline.update(number, 0, b"a", b"b")
+
+
+def test_headers_of_ipv4_end_where_they_say():
+    for words in range(5, 16):
+        header = bytes([0x40 | words]) + bytes(range(1, 4 * words))
+        field = carryline.ipv4(header)
+        assert field == carryline.ipv4(bytearray(header + b"payload")) == carryline.ipv4(header + bytes(100_000))
+        intact = header[:10] + field.to_bytes(2, "big") + header[12:]
+        assert carryline.verify_ipv4(intact) and carryline.verify_ipv4(memoryview(intact + b"payload"))
+        for shorter in (intact[:-1], bytearray(intact[:19])):
+            assert carryline.verify_ipv4(shorter) is False
+            with pytest.raises(ValueError, match=f"{len(shorter)} bytes with a header length of {4 * words}"):
+                carryline.ipv4(shorter)
 
 
 def test_only_the_intact_verdict_is_true():

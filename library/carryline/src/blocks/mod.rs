@@ -11,7 +11,9 @@
 //! into a call of these symbols. A `memset` built on this crate would then call itself, and on a bare target
 //! the symbol may not exist. Every loop here therefore has a compiler fence in its body, which keeps the
 //! compiler from merging the stores on both of its sides into one operation. The fence emits no instruction.
-//! Moves of one block have a fixed size and become instructions, never calls.
+//! Moves of one block have a fixed size and become instructions where the crate is optimised (opt-level 1 or
+//! more). At opt-level 0 they may become calls: the functions of `core` that move a block are then calls of their
+//! own, and call `memcpy`.
 
 use core::mem::MaybeUninit;
 

@@ -128,6 +128,16 @@ pub fn partial(data: &[u8], seed: u32) -> u32 {
 
 /// The one's-complement sum of `len` bytes at `data`, at any address, and `seed`; see [`partial`].
 ///
+/// ```
+/// use carryline::checksum::{fold, partial, partial_raw};
+/// let bytes = *b"\x00\x01\xf2\x03\xf4\xf5";
+/// // SAFETY: five bytes, from the second to the last.
+/// let sum = unsafe { partial_raw(bytes.as_ptr().add(1), 5, 0) };
+/// assert_eq!(fold(sum), fold(partial(&bytes[1..], 0)));
+/// // SAFETY: of no bytes, any pointer is valid.
+/// assert_eq!(unsafe { partial_raw(core::ptr::null(), 0, 7) }, 7);
+/// ```
+///
 /// # Safety
 /// `data` must be valid for reads of `len` initialised bytes; with `len` 0 it may be any pointer.
 #[inline]
@@ -194,6 +204,18 @@ pub fn copy_and_sum(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
 
 /// Copies `len` bytes from `src` to `dst` and returns the sum of the bytes and `seed`, as [`partial_raw`]
 /// does.
+///
+/// ```
+/// use carryline::checksum::{copy_and_sum_raw, fold, partial};
+/// let mut copied = Vec::with_capacity(5);
+/// // SAFETY: there is capacity for the five bytes that are written, and then set to be the vector's.
+/// let sum = unsafe {
+///     let sum = copy_and_sum_raw(copied.as_mut_ptr(), b"bytes".as_ptr(), 5, 7);
+///     copied.set_len(5);
+///     sum
+/// };
+/// assert_eq!((copied.as_slice(), fold(sum)), (&b"bytes"[..], fold(partial(b"bytes", 7))));
+/// ```
 ///
 /// # Safety
 /// `src` must be valid for reads of `len` initialised bytes and `dst` for writes of `len` bytes, and they

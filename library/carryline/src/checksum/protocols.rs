@@ -21,7 +21,7 @@ pub enum UdpVerdict {
     /// must be dropped (RFC 8200, section 8.1), unless it belongs to a tunnel that allows this (RFC 6935, RFC
     /// 6936).
     Absent,
-    /// The datagram is damaged or shorter than its header.
+    /// The datagram is damaged, shorter than its header, or longer than the pseudo-header can express.
     Damaged,
 }
 
@@ -160,10 +160,9 @@ where
     if len < 8 {
         return UdpVerdict::Damaged;
     }
-    if field == Checksum::NONE {
-        return UdpVerdict::Absent;
-    }
+    // First of all, because a datagram that is too long is none, whatever its field contains.
     match with_pseudo_header(addresses.into(), UDP, sum, len) {
+        Some(_) if field == Checksum::NONE => UdpVerdict::Absent,
         Some(sum) if sum.verify() => UdpVerdict::Intact,
         _ => UdpVerdict::Damaged,
     }

@@ -66,10 +66,9 @@ impl Model {
     /// Decodes the registers of leaf 0 (EBX, ECX, EDX) and leaf 1 (EAX).
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no other CPU has CPUID"))]
     pub(crate) fn decode([ebx, ecx, edx]: [u32; 3], leaf1_eax: u32) -> Model {
-        let mut vendor = [0; 12];
-        for (part, register) in vendor.chunks_exact_mut(4).zip([ebx, edx, ecx]) {
-            part.copy_from_slice(&register.to_le_bytes());
-        }
+        // Byte by byte: the first call of a kernel gets here, and must not call `memcpy`.
+        let registers = [ebx, edx, ecx].map(u32::to_le_bytes);
+        let vendor = core::array::from_fn(|at| registers[at / 4][at % 4]);
         let (base, extended) = (leaf1_eax >> 8 & 0xf, leaf1_eax >> 20 & 0xff);
         let family = if base == 0xf { base + extended } else { base };
         let model = (leaf1_eax >> 4 & 0xf) | if base >= 6 { leaf1_eax >> 12 & 0xf0 } else { 0 };

@@ -17,7 +17,7 @@ use crate::intent::LOOPS_BELOW_BYTES;
 use crate::profile::{DETECTED, Decision, NAME_MOST_BYTES, NEVER, Profile, built_in_for, kernel_names};
 use core::fmt;
 use core::hint::spin_loop;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 
 /// The decisions, in the order of [`Decision::ALL`].
 static DECISIONS: [AtomicUsize; Decision::ALL.len()] = [const { AtomicUsize::new(0) }; Decision::ALL.len()];
@@ -101,7 +101,7 @@ pub fn fill() {
     let is_from_environment = crate::environment::with_tuning(|tuning| match tuning {
         Ok(Some(profile)) => {
             begin_with(profile);
-            RECORD.unless_locked(|record| record.set_first(Origin::Environment, profile.name));
+            RECORD.unless_written(|record| record.set_first(Origin::Environment, profile.name));
             true
         }
         Ok(None) => false,
@@ -162,7 +162,7 @@ fn begin_with(profile: &Profile<'_>) {
 
 /// Activates a profile in place of the previous one. The CPU must be able to run its kernels.
 pub(super) fn replace(profile: &Profile<'_>, origin: Origin) {
-    RECORD.locked(|record| {
+    RECORD.write(|record| {
         let caches = Caches::detect();
         for decision in Decision::ALL {
             let bytes = match value(profile, *decision, cpu::features(), HAS_VECTORS) {
@@ -194,39 +194,81 @@ pub enum Origin {
 
 /// Name and origin of the active profile.
 struct Record {
-    /// A lock on the other fields. Kernels and their first calls never wait for it: after a `fork`, nobody may be
-    /// left to release it.
-    is_locked: AtomicBool,
+    /// Odd while a thread writes the other fields and the decisions, which no other thread does meanwhile; each start
+    /// and each end adds 1. Kernels and their first calls never wait for an end, and readers not for ever: after a
+    /// `fork`, nobody may be left to reach it.
+    writes: AtomicUsize,
     /// An [`Origin`] as a number; [`Origin::BuiltIn`] has no name here.
     origin: AtomicU8,
     name: [AtomicU8; NAME_MOST_BYTES],
     name_bytes: AtomicUsize,
 }
 
-static RECORD: Record = Record {
-    is_locked: AtomicBool::new(false),
-    origin: AtomicU8::new(Origin::BuiltIn as u8),
-    name: [const { AtomicU8::new(0) }; NAME_MOST_BYTES],
-    name_bytes: AtomicUsize::new(0),
-};
+static RECORD: Record = Record::new();
+
+/// How often a reader tries to read what no thread writes meanwhile: together some tens of milliseconds, where writing
+/// takes microseconds.
+const TRIES: u32 = if cfg!(miri) { 100 } else { 1 << 20 };
 
 impl Record {
-    fn locked<T>(&self, act: impl FnOnce(&Record) -> T) -> T {
-        while self.is_locked.swap(true, Ordering::Acquire) {
-            spin_loop();
+    const fn new() -> Record {
+        Record {
+            writes: AtomicUsize::new(0),
+            origin: AtomicU8::new(Origin::BuiltIn as u8),
+            name: [const { AtomicU8::new(0) }; NAME_MOST_BYTES],
+            name_bytes: AtomicUsize::new(0),
         }
-        let result = act(self);
-        self.is_locked.store(false, Ordering::Release);
-        result
     }
 
-    /// As `locked`, unless another thread has the lock: it records the same profile, or one that replaces it.
-    #[cfg(feature = "environment")]
-    fn unless_locked(&self, act: impl FnOnce(&Record)) {
-        if !self.is_locked.swap(true, Ordering::Acquire) {
-            act(self);
-            self.is_locked.store(false, Ordering::Release);
+    /// Writes as soon as no other thread does.
+    fn write(&self, act: impl FnOnce(&Record)) {
+        while !self.begin() {
+            spin_loop();
         }
+        act(self);
+        self.end();
+    }
+
+    /// As `write`, unless another thread writes: it records the same profile, or one that replaces it.
+    #[cfg(feature = "environment")]
+    fn unless_written(&self, act: impl FnOnce(&Record)) {
+        if self.begin() {
+            act(self);
+            self.end();
+        }
+    }
+
+    /// False if another thread writes.
+    fn begin(&self) -> bool {
+        let before = self.writes.load(Ordering::Relaxed);
+        let begins = before.is_multiple_of(2)
+            && self
+                .writes
+                .compare_exchange(before, before.wrapping_add(1), Ordering::Acquire, Ordering::Relaxed)
+                .is_ok();
+        // A reader that sees anything written from here on also sees the odd number, or a later one.
+        fence(Ordering::Release);
+        begins
+    }
+
+    fn end(&self) {
+        self.writes.fetch_add(1, Ordering::Release);
+    }
+
+    /// The result of `read` while no thread writes. After so many tries, that of the last one, which may mix two profiles.
+    fn read<T>(&self, tries: u32, mut read: impl FnMut(&Record) -> T) -> T {
+        for _ in 1..tries {
+            let before = self.writes.load(Ordering::Acquire);
+            if before.is_multiple_of(2) {
+                let result = read(self);
+                fence(Ordering::Acquire);
+                if self.writes.load(Ordering::Relaxed) == before {
+                    return result;
+                }
+            }
+            spin_loop();
+        }
+        read(self)
     }
 
     fn set(&self, origin: Origin, name: &str) {
@@ -296,7 +338,8 @@ impl fmt::Display for Active {
     }
 }
 
-/// The active profile. Not for signal handlers.
+/// The active profile. While another thread loads one, this waits for it, but not for ever: in the child of a `fork`
+/// that thread may be gone. The result may then be a mix of two profiles. Not for signal handlers.
 ///
 /// ```
 /// let active = carryline::tuning::active();
@@ -309,7 +352,7 @@ impl fmt::Display for Active {
 #[must_use]
 pub fn active() -> Active {
     fill();
-    RECORD.locked(|record| {
+    RECORD.read(TRIES, |record| {
         let origin = record.origin();
         let (mut name, name_bytes) = ([0; NAME_MOST_BYTES], record.name_bytes.load(Ordering::Relaxed));
         for (byte, place) in name.iter_mut().zip(&record.name) {
@@ -380,22 +423,58 @@ mod tests {
         }
     }
 
-    /// Another thread may have had the lock when this process was forked.
+    /// Another thread may have been writing when this process was forked.
     #[cfg(feature = "environment")]
     #[test]
     fn the_name_of_a_profile_is_not_waited_for() {
-        let record = Record {
-            is_locked: AtomicBool::new(true),
-            origin: AtomicU8::new(Origin::BuiltIn as u8),
-            name: [const { AtomicU8::new(0) }; NAME_MOST_BYTES],
-            name_bytes: AtomicUsize::new(0),
-        };
-        record.unless_locked(|record| record.set_first(Origin::Environment, "one"));
+        let record = Record::new();
+        assert!(record.begin());
+        record.unless_written(|record| record.set_first(Origin::Environment, "one"));
         assert_eq!(record.origin(), Origin::BuiltIn);
-        record.is_locked.store(false, Ordering::Relaxed);
-        record.unless_locked(|record| record.set_first(Origin::Environment, "one"));
+        record.end();
+        record.unless_written(|record| record.set_first(Origin::Environment, "one"));
         assert_eq!(record.origin(), Origin::Environment);
-        record.locked(|record| record.set_first(Origin::Program, "two"));
+        record.write(|record| record.set_first(Origin::Program, "two"));
         assert_eq!((record.origin(), record.name_bytes.load(Ordering::Relaxed)), (Origin::Environment, 3));
+    }
+
+    #[test]
+    fn readers_do_not_wait_for_ever() {
+        let record = Record::new();
+        record.write(|record| record.set(Origin::Program, "whole"));
+        let name_bytes = |record: &Record| record.name_bytes.load(Ordering::Relaxed);
+        assert_eq!(record.read(2, name_bytes), 5);
+        assert!(record.begin() && !record.begin());
+        record.set(Origin::Program, "half");
+        assert_eq!(record.read(3, name_bytes), 4);
+        record.end();
+        assert!(record.begin());
+    }
+
+    /// Every byte that a reader sees is of the same name, also when the number of writes starts again from 0.
+    #[test]
+    fn readers_see_no_mix_of_names() {
+        let record = Record::new();
+        record.writes.store(usize::MAX - 5, Ordering::Relaxed);
+        let rounds: u8 = if cfg!(miri) { 10 } else { 250 };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..rounds {
+                    let name = [b'A' + round % 26; NAME_MOST_BYTES];
+                    let name = core::str::from_utf8(&name).expect("letters");
+                    record.write(|record| record.set(Origin::Program, name));
+                }
+            });
+            loop {
+                let bytes = record
+                    .read(u32::MAX, |record| record.name.each_ref().map(|byte| byte.load(Ordering::Relaxed)));
+                assert!(bytes.iter().all(|byte| *byte == bytes[0]), "{bytes:?}");
+                if record.writes.load(Ordering::Relaxed)
+                    == (usize::MAX - 5).wrapping_add(2 * usize::from(rounds))
+                {
+                    break;
+                }
+            }
+        });
     }
 }

@@ -25,7 +25,8 @@ pub fn apply_bytes(bytes: &[u8]) -> Result<(), TuningError> {
     Ok(())
 }
 
-/// Activates a built-in profile, for whichever CPU. Kernels that this CPU cannot run are replaced by others.
+/// Activates a built-in profile, for whichever CPU. Kernels that this CPU cannot run are replaced by others. Not where
+/// [`apply`](super::apply) must not be called.
 ///
 /// # Errors
 /// A name that no built-in profile has. The message lists all names.

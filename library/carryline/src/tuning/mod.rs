@@ -76,7 +76,8 @@ pub(crate) use active::known;
 pub(crate) use active::{decided, preferred};
 
 /// Activates the profile in `text` in place of the previous one, even if the environment names that one.
-/// Kernels are chosen again, except those that `CARRYLINE_FORCE` names. Not for signal handlers.
+/// Kernels are chosen again, except those that `CARRYLINE_FORCE` names. Not for signal handlers, nor for the child of
+/// a `fork` of a program with several threads: it would wait for ever if another thread loaded a profile at the fork.
 ///
 /// # Errors
 /// If `text` is not a valid profile, is for other CPUs, or prefers a kernel that this CPU cannot run. The
@@ -90,7 +91,7 @@ pub fn apply(text: &str) -> Result<(), TuningError> {
     checked::apply_bytes(text.as_bytes())
 }
 
-/// Activates the profile in the file `path`, as [`apply`] does with its text.
+/// Activates the profile in the file `path`, as [`apply`] does with its text, and not where that must not be called.
 ///
 /// # Errors
 /// If the file cannot be read (the message does not name it), or as [`apply`].

@@ -150,6 +150,13 @@ fn truncated_packets_are_damaged_and_never_panic() {
     // More than a pseudo-header over IPv4 can express.
     assert!(!checksum::verify_tcp(v4, [vec![0xff; 65_536]]));
     assert_eq!(checksum::verify_udp(v4, [vec![0xff; 65_536]]), checksum::UdpVerdict::Damaged);
+    // Without a checksum too, in one piece and in several.
+    let most = vec![0; 65_535];
+    assert_eq!(checksum::verify_udp(v4, [&most]), checksum::UdpVerdict::Absent);
+    assert_eq!(checksum::verify_udp(v4, [&most[..], &[0]]), checksum::UdpVerdict::Damaged);
+    assert_eq!(checksum::verify_udp(v4, [vec![0; 70_000]]), checksum::UdpVerdict::Damaged);
+    let v6 = ([0x20; 16], [0x21; 16]);
+    assert_eq!(checksum::verify_udp(v6, [vec![0; 70_000]]), checksum::UdpVerdict::Absent);
 }
 
 #[test]

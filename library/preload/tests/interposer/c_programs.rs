@@ -208,6 +208,9 @@ fn an_unknown_name_is_reported_and_the_program_continues() {
         ("CARRYLINE_MASK", "avx9", &["avx9", "avx512f"]),
         ("CARRYLINE_TUNING", "builtin:zen", &["builtin:zen", "amd-zen5", "unmeasured"]),
         ("CARRYLINE_TUNING", "/nonexistent/tuning.toml", &["/nonexistent/tuning.toml", "no such file"]),
+        // The value is the path as it is, and the one that the message shows.
+        ("CARRYLINE_TUNING", " /dev/null ", &["CARRYLINE_TUNING= /dev/null : there is no such file"]),
+        ("CARRYLINE_TUNING", " ", &["CARRYLINE_TUNING= : there is no such file"]),
         ("CARRYLINE_TUNING", "/", &["cannot be read"]),
         ("CARRYLINE_TUNING", "/dev/zero", &["/dev/zero", "16384 bytes"]),
         ("CARRYLINE_TUNING", "/dev/null", &["line 1", "version"]),
@@ -243,7 +246,8 @@ fn a_profile_in_a_file_is_used_or_its_error_is_reported() {
     let program = place.compile("overflow.c", "program", &[]);
     let right = built_in("unmeasured").expect("it is built in").to_string();
     let wrong = right.replace("rep_movsb_from_bytes = \"never\"", "rep_movsb_from_bytes = 1");
-    let file = place.path().join("tuning.toml");
+    // Spaces are part of a name.
+    let file = place.path().join("tuning.toml ");
     let file_name = file.to_str().expect("a name of ours");
     let says = |command: Command, from: &str, expected: Option<&str>| {
         let (out, err) = texts(&run(command));
