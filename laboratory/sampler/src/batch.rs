@@ -26,7 +26,7 @@ impl Bench<'_> {
         let subject = self.members[member].subject;
         let segments = self.condition.segments.len().max(1);
         let count = self.batch_calls * multiplier as usize;
-        let entries = count * segments;
+        let entries = self.layout.listed(count * segments);
         let warm = self.untimed_calls(count);
         let turns = match self.layout.period {
             Some(period) => LEARNING_PASSES * period / warm,
@@ -113,7 +113,7 @@ impl Bench<'_> {
         self.cool(&batch);
         // SAFETY: `draw_calls` and the layout keep every call inside its operand's arena (a test covers all
         // conditions); source and destination are different arenas; the routine is verified for these
-        // lengths, or is the null call; a list has count * segments entries; a victim is in its own arena.
+        // lengths, or is the null call; a list has at least count * segments entries; a victim is in its own arena.
         let ticks = unsafe { loops::time_landing(&landing, &batch) };
         forked::exit_if_child();
         if self.rounds > 0 {
@@ -176,7 +176,7 @@ impl Bench<'_> {
             // The whole list, with which predictors relearn the sizes after the other members' batches.
             _ if self.layout.period.is_some() => self.calls.len(),
             // All destinations once.
-            _ if self.layout.lag > 0 => (self.layout.lag + 1).min(count),
+            _ if self.layout.lag > 0 => self.layout.lag + 1,
             _ if hot && self.layout.largest as usize > self.cached_bytes => 0,
             1..4 if hot => count.min(2),
             // Its code must be as warm as that of a stream.

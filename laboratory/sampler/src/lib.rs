@@ -208,7 +208,7 @@ impl<'a> Bench<'a> {
             .sum::<Option<usize>>()
             .map(|bytes| bytes as u64);
 
-        let longest_list = 2 * layout.most_calls * condition.segments.len().max(1);
+        let longest_list = layout.listed(2 * layout.most_calls * condition.segments.len().max(1));
         let mut calls = if layout.uniform {
             vec![Call::default(); WARM_CALLS]
         } else {
@@ -250,7 +250,7 @@ impl<'a> Bench<'a> {
             between: workload::is_between(&layout, condition, caches),
             cached_bytes: caches.l3 as usize,
             placement: below(&mut rng, loops::PLACEMENTS),
-            batch_calls: layout.lag + 1,
+            batch_calls: 1,
             batches: 0,
             rounds: 0,
             overhead_ticks: clock::overhead_ticks(),
@@ -278,7 +278,7 @@ impl<'a> Bench<'a> {
         let mut fastest = f64::INFINITY;
         let mut together = 0.0;
         for member in 0..self.members.len() {
-            let mut calls = if self.layout.stated { self.layout.most_calls } else { self.layout.lag + 1 };
+            let mut calls = if self.layout.stated { self.layout.most_calls } else { 1 };
             let per_call = loop {
                 self.batch_calls = calls;
                 let gross = self.batch(member, 1, status);
@@ -312,7 +312,7 @@ impl<'a> Bench<'a> {
             // A list is drawn completely if that is cheap or there is time: a short one is a poor sample of
             // the sizes.
             let cheap = (ticks(CHEAP_LIST) * self.members.len() as f64 / together) as usize;
-            let least = cheap.max(LEAST_LIST).max(self.layout.lag + 1).min(self.layout.most_calls);
+            let least = cheap.max(LEAST_LIST).min(self.layout.most_calls);
             self.batch_calls = (affordable as usize).clamp(least, self.layout.most_calls);
         }
 
@@ -357,11 +357,11 @@ impl<'a> Bench<'a> {
         self.round_page = self.layout.start_pages(self.start_page, &mut self.rng);
         if !self.layout.uniform {
             let entries = self.entries(multiplier);
-            let calls = &mut self.calls[..entries];
+            let calls = &mut self.calls[..self.layout.listed(entries)];
             if self.layout.period.is_none() {
                 draw_calls(&self.layout, self.condition, &self.sizes, &mut self.rng, calls);
             }
-            self.seen.note(calls, &self.layout, self.batches);
+            self.seen.note(&calls[..entries], &self.layout, self.batches);
         }
         for at in 0..self.order.len() {
             let member = self.order[at];

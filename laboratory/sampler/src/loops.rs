@@ -101,7 +101,8 @@ unsafe fn read_lines(base: *const u8, len: usize) -> u8 {
 ///
 /// # Safety
 /// For every call of the batch, its arguments added to the bases must meet the routine's contract; without
-/// fixed arguments, the list must have `count * segments` entries; the follow-up's buffers must be readable.
+/// fixed arguments, the list must have at least `count * segments` entries, and more than the lag of what is read later; the
+/// follow-up's buffers must be readable.
 ///
 /// Only verified routines are accepted:
 ///

@@ -54,8 +54,7 @@ pub(crate) struct Layout {
     pub doubles: bool,
     /// Whether the arguments of all calls are the same.
     pub uniform: bool,
-    /// How many calls earlier the destination that is read was written; 0 if none is read, or that of the same call. A batch
-    /// has at least one call more.
+    /// How many calls earlier the destination that is read was written; 0 if none is read, or that of the same call.
     pub lag: usize,
     /// The number of calls after which the arguments repeat, in the same order for every batch; `None` if
     /// they are drawn anew for every round and shuffled for every batch.
@@ -107,7 +106,7 @@ impl Layout {
         } else if any_cold {
             (COLD_CALLS / segments).clamp(1, (buffers_fitting / (2 * segments)).max(1))
         } else if condition.sizes_vary() || segments > 1 || lag > 0 || condition.offsets.vary() {
-            (LIST_CALLS / segments).max(lag + 1)
+            (LIST_CALLS / segments).max(1)
         } else {
             1 << 20
         };
@@ -116,8 +115,9 @@ impl Layout {
         let operand = |side: Operands, pick: fn(u16, u16) -> u16| {
             let cold = cold(side);
             let stride = stride(cold);
+            let is_ring = !cold && lag > 0 && side == Operands::Destination;
             let slots = match condition.cache.method {
-                _ if !cold && lag > 0 && side == Operands::Destination => lag + 1,
+                _ if is_ring => lag + 1,
                 _ if !cold => 1,
                 // The untimed calls after an eviction use the other window; if there is only one timed call, it
                 // must not share lines of the page table with them.
@@ -129,7 +129,7 @@ impl Layout {
                 _ => window,
             };
             let hot_percent = condition.cache.mixed();
-            let window = window.min(slots);
+            let window = if is_ring { slots } else { window.min(slots) };
             let turns = match condition.cache.method {
                 CacheMethod::Arena | CacheMethod::Mixed { .. } if cold => {
                     turns(condition, side, pick, stride, mean.ceil() as usize)
@@ -160,6 +160,11 @@ impl Layout {
     /// whose lines were just filled or used by another cell.
     pub fn evicts(&self, condition: &Condition) -> bool {
         condition.cache.method == CacheMethod::Evict || self.arenas(condition).next().is_some()
+    }
+
+    /// The entries of a list for a batch of this many: all destinations that are read later are in it.
+    pub fn listed(&self, entries: usize) -> usize {
+        if self.lag > 0 { entries.max(self.lag + 1) } else { entries }
     }
 
     /// Adds to the seeds of the lines where buffers begin, which are part of a replicate's layout.
@@ -277,7 +282,7 @@ pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -
     let calls = match (layout.stated, layout.uniform) {
         (true, _) => layout.most_calls as u64,
         (false, true) => 1,
-        (false, false) => (LEAST_LIST + 2 * layout.lag) as u64,
+        (false, false) => (LEAST_LIST + layout.lag) as u64,
     };
     let evicted = match condition.cache.method {
         CacheMethod::Evict => EVICTING_PASSES as u64 * caches.eviction(),
