@@ -104,7 +104,8 @@ fn a_loss_is_the_ratio_to_the_leader() {
         let named = ["libc_memset", "rep_stosb"].into_iter().zip(ticks);
         let cells = named.map(|(name, ticks)| cell(Family::Zero, name, Condition::plain(size), ticks));
         let mut cells = rank(cells.collect(), Some("libc_memset"));
-        let least = cells.iter().filter_map(|cell| cell.gross).map(|g| g.median).fold(f64::INFINITY, f64::min);
+        let least =
+            cells.iter().filter_map(|cell| cell.gross).map(|g| g.median).fold(f64::INFINITY, f64::min);
         for cell in &mut cells {
             let median = cell.gross.expect("measured").median / least;
             cell.ratio_to_leader = Some(Ratio { median, low: median, high: median });
@@ -115,7 +116,8 @@ fn a_loss_is_the_ratio_to_the_leader() {
     near[0].rank = Some(2);
     near[0].ratio_to_leader = Some(Ratio { median: 1.07, low: 1.06, high: 1.08 });
     near[1].ratio_to_baseline = Some(Ratio { median: 1.01, low: 1.0, high: 1.02 });
-    let choice = advice(&RunResult { cells: [near, far].concat(), ..run() }, &fixture::roles()).choices.remove(0);
+    let choice =
+        advice(&RunResult { cells: [near, far].concat(), ..run() }, &fixture::roles()).choices.remove(0);
     assert_eq!(choice.variant, "libc_memset");
     assert_eq!(choice.losses.len(), 1, "{:?}", choice.losses);
     assert!((choice.losses[0].0 - 0.07).abs() < 1e-9, "{:?}", choice.losses);
