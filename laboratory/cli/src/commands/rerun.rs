@@ -3,7 +3,7 @@
 use crate::cli::{Cli, Common, Format, Rerun};
 use crate::output;
 use carryline_conditions::cache::EVICTING_PASSES;
-use carryline_conditions::{CacheMethod, Offsets};
+use carryline_conditions::{CacheMethod, Offsets, Then};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::kept::{self, Stored};
 use carryline_report::text::shell;
@@ -63,6 +63,15 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
                 "run {id} was measured when 'cold:evict' read the evicting buffer once between batches (now \
                  {EVICTING_PASSES} times), which left lines in the last cache level; the runs are not comparable \
                  there"
+            ),
+            common,
+        );
+    }
+    if has_wrapped_reads(&header.plan) {
+        output::note(
+            &format!(
+                "run {id} was measured when '--then read-later' read what had just been written in about half of the \
+                 batches; the runs are not comparable there"
             ),
             common,
         );
@@ -130,6 +139,13 @@ fn has_old_random_offsets(plan: &Value) -> bool {
 /// True for a plan stored when `cold:evict` read its buffer only once.
 fn has_once_evicted_caches(plan: &Value) -> bool {
     cache_methods(plan).any(|method| method == CacheMethod::EvictOnce)
+}
+
+/// True for a plan stored when `read-later` read what had just been written.
+fn has_wrapped_reads(plan: &Value) -> bool {
+    conditions(plan)
+        .filter_map(|condition| serde_json::from_value::<Then>(condition["then"].clone()).ok())
+        .any(|then| matches!(then, Then::ReadWrapped(_)))
 }
 
 /// True for a plan stored when the buffers of an arena used the same lines over and over.
@@ -212,6 +228,16 @@ mod tests {
             assert!(!has_once_evicted_caches(&plan(other)), "{other}");
         }
         assert!(!has_once_evicted_caches(&Value::Null));
+    }
+
+    #[test]
+    fn plans_from_when_reading_later_read_what_was_just_written_are_known() {
+        let plan = |then: Value| json!({ "situations": [{"condition": {"then": then}}] });
+        assert!(has_wrapped_reads(&plan(json!({"read_later": 4096}))));
+        for other in [json!({"read_much_later": 4096}), json!("read"), json!({"victim": 4096}), json!(7)] {
+            assert!(!has_wrapped_reads(&plan(other.clone())), "{other}");
+        }
+        assert!(!has_wrapped_reads(&Value::Null));
     }
 
     #[test]

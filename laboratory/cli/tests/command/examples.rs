@@ -71,7 +71,7 @@ fn shorter(command: &str, few: bool) -> String {
         Some("inlining") if command.contains("--flags") => "--budget 300ms --limit 500".to_owned(),
         // Not optimised, the probes compile fastest.
         Some("inlining") => "--budget 300ms --flags -O0 --limit 500".to_owned(),
-        Some("gate") => "--budget 2s".to_owned(),
+        Some("gate") => "--budget 1s".to_owned(),
         Some("selftest") => "--runs 1 --pairs 5 --budget 300ms".to_owned(),
         _ => String::new(),
     }
