@@ -153,7 +153,7 @@ fn rank(cells: &mut [Cell], gross: &[Vec<Vec<f64>>], baseline: usize, floor: f64
     let names: Vec<String> = cells.iter().map(|cell| cell.variant.clone()).collect();
     for (cell, standing) in cells.iter_mut().zip(standings) {
         cell.rank = standing.rank;
-        cell.ratio_to_leader = standing.ratio_to_winner;
+        cell.ratio_to_leader = standing.ratio_to_leader;
         cell.ties_with = standing.ties_with.into_iter().map(|other| names[other].clone()).collect();
     }
 }

@@ -11,13 +11,17 @@ const TIMED: i32 = -1;
 /// 0 while the routine is verified, [`TIMED`] before it is timed, then the child's id.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
+extern "C" fn zeroes(dst: *mut u8, len: usize) {
+    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
+    unsafe { libc::memset(dst.cast(), 0, len) };
+}
+
 extern "C" fn forks_when_timed(dst: *mut u8, len: usize) {
     if CHILD.load(Ordering::Relaxed) == TIMED {
         // SAFETY: the child makes the remaining calls of a batch and exits.
         CHILD.store(unsafe { libc::fork() }, Ordering::Relaxed);
     }
-    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
-    unsafe { libc::memset(dst.cast(), 0, len) };
+    zeroes(dst, len);
 }
 
 #[test]
@@ -55,8 +59,7 @@ extern "C" fn notes_its_page(dst: *mut u8, len: usize) {
     if (first..first + 64).contains(&page) {
         PAGES_USED.fetch_or(1 << (page - first), Ordering::Relaxed);
     }
-    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
-    unsafe { libc::memset(dst.cast(), 0, len) };
+    zeroes(dst, len);
 }
 
 #[test]
@@ -80,11 +83,6 @@ fn all_members_of_a_round_use_its_page() {
     }
     assert!(rounds.iter().all(|pages| pages.is_power_of_two()), "{rounds:x?}");
     assert_ne!(rounds[..16], rounds[16..], "they repeat");
-}
-
-extern "C" fn zeroes(dst: *mut u8, len: usize) {
-    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
-    unsafe { libc::memset(dst.cast(), 0, len) };
 }
 
 /// `gate` and `tune` pair runs by their seeds.
@@ -117,8 +115,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn counts(dst: *mut u8, len: usize) {
     CALLS.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the caller passes a writable buffer; a null pointer comes with length 0, which writes nothing.
-    unsafe { libc::memset(dst.cast(), 0, len) };
+    zeroes(dst, len);
 }
 
 /// Execution units that start slowly need more untimed calls than caches and predictors do.

@@ -23,8 +23,8 @@ pub struct Standing {
     pub rank: Option<u32>,
     /// Its time as a multiple of the baseline's; `None` if either has no sample.
     pub ratio_to_baseline: Option<Ratio>,
-    /// Its time as a multiple of the winner's; exactly 1 for the winner.
-    pub ratio_to_winner: Option<Ratio>,
+    /// Its time as a multiple of the winner's, who leads rank 1; exactly 1 for the winner.
+    pub ratio_to_leader: Option<Ratio>,
     /// Indices of the other cells that it ties with, in ascending order.
     pub ties_with: Vec<usize>,
 }
@@ -49,7 +49,7 @@ pub struct Standing {
 /// ```
 #[must_use]
 pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Vec<Standing> {
-    let unranked = Standing { rank: None, ratio_to_baseline: None, ratio_to_winner: None, ties_with: vec![] };
+    let unranked = Standing { rank: None, ratio_to_baseline: None, ratio_to_leader: None, ties_with: vec![] };
     let mut standings = vec![unranked; cells.len()];
     let Some(reference) = reference(cells, baseline) else { return standings };
 
@@ -107,7 +107,7 @@ pub fn rank(cells: &[&[Vec<f64>]], baseline: usize, floor: f64, seed: u64) -> Ve
     for &index in &order {
         let to = |other: usize| ratio(cells[index], cells[other], seed);
         standings[index].ratio_to_baseline = if baseline < cells.len() { to(baseline) } else { None };
-        standings[index].ratio_to_winner = match winner {
+        standings[index].ratio_to_leader = match winner {
             Some(winner) if winner == index => Some(Ratio { median: 1.0, low: 1.0, high: 1.0 }),
             Some(winner) => to(winner),
             None => None,
@@ -159,9 +159,9 @@ mod tests {
         assert_eq!(standings[2].ties_with, [0, 1]);
         assert_eq!(standings[0].ties_with, [2, 3]);
         assert!(standings[4].ties_with.is_empty());
-        let to_winner = standings[4].ratio_to_winner.expect("measured");
+        let to_winner = standings[4].ratio_to_leader.expect("measured");
         assert!((to_winner.median - 1.5).abs() < 1e-12);
-        assert_eq!(standings[1].ratio_to_winner, Some(Ratio { median: 1.0, low: 1.0, high: 1.0 }));
+        assert_eq!(standings[1].ratio_to_leader, Some(Ratio { median: 1.0, low: 1.0, high: 1.0 }));
         let to_baseline = standings[1].ratio_to_baseline.expect("measured");
         assert!((to_baseline.median - 100.0 / 150.0).abs() < 1e-12);
     }

@@ -222,7 +222,7 @@ fn equal_cells_tie_with_the_winner_and_runs_agree() {
         let standings = rank(&views, 0, floor, trial);
         lost += standings[..EQUALS].iter().filter(|standing| standing.rank != Some(1)).count();
         let lowest =
-            |s: &Standing| s.ratio_to_winner.is_some_and(|ratio| ratio.low == 1.0 && ratio.high == 1.0);
+            |s: &Standing| s.ratio_to_leader.is_some_and(|ratio| ratio.low == 1.0 && ratio.high == 1.0);
         let winner = standings.iter().position(lowest).expect("a winner");
         if let Some(previous) = previous {
             agreements += u64::from(previous[winner].rank == Some(1));
