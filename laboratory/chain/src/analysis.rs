@@ -92,14 +92,14 @@ pub struct Analysis {
 #[must_use]
 pub fn of_function(function: Function, signature: &Signature, options: Options<'_>) -> Analysis {
     let model = options.model();
-    let mut reader = Reader::new(options.latencies.table().high_bytes).calls_are_opaque();
-    let effects: Vec<Effects> = function.instructions.iter().map(|i| reader.read(i)).collect();
+    let table = options.latencies.table();
+    let effects = Reader::new(table.high_bytes).calls_are_opaque().read_all(&function.instructions, table);
     let blocks = Blocks::of(&function);
     let mut builder = Builder::new(model);
     let (order, ends) = all_paths(&mut builder, &function, &effects, &blocks);
     let is_straight = blocks.blocks.iter().all(|block| block.successors.len() < 2) && blocks.loops.is_empty();
     let outputs = paths::outputs(signature, &ends);
-    let throughput = throughput::of_shortest(&function, &effects, &blocks, model);
+    let throughput = throughput::of_shortest(&effects, &blocks, model);
     let (loops, loop_latencies, left_out) = loops::all(&function, &effects, &blocks, model);
     let mut notes: Vec<String> = function.stops.iter().map(Stop::to_string).collect();
     if left_out > 0 {
@@ -129,9 +129,9 @@ pub fn of_function(function: Function, signature: &Signature, options: Options<'
 #[must_use]
 pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> Analysis {
     let model = options.model();
-    let mut reader = Reader::new(options.latencies.table().high_bytes);
+    let table = options.latencies.table();
     let function = trace.function();
-    let effects: Vec<Effects> = function.instructions.iter().map(|i| reader.read(i)).collect();
+    let effects = Reader::new(table.high_bytes).read_all(&function.instructions, table);
     let blocks = Blocks::of(&function);
     let mut builder = Builder::of_trace(model, trace.stack());
     let mut state = MachineState::new();
@@ -143,11 +143,8 @@ pub fn of_trace(trace: &Trace, signature: &Signature, options: Options<'_>) -> A
         order.push(index);
     }
     let outputs = paths::outputs(signature, &[state]);
-    let throughput = throughput::bound(
-        options.latencies.table(),
-        model.eliminates_moves,
-        order.iter().map(|index| (&function.instructions[*index], &effects[*index])),
-    );
+    let throughput =
+        throughput::bound(table, model.eliminates_moves, order.iter().map(|index| &effects[*index]));
     let latencies = builder.used.into_iter().collect();
     let mut notes = Vec::new();
     if trace.is_cut {

@@ -3,7 +3,7 @@
 //! Latencies depend on the exact form; throughput bounds depend only on which ports compete. A
 //! microarchitecture's table lists the ports of each class.
 
-use crate::form::{Form, Operand};
+use crate::form::{Form, Operand, is_shift};
 use iced_x86::Mnemonic as M;
 
 macro_rules! classes {
@@ -106,6 +106,18 @@ impl Class {
         }
     }
 
+    /// True for loads.
+    #[must_use]
+    pub const fn is_load(self) -> bool {
+        matches!(self, Class::Load | Class::VectorLoad | Class::VectorLoad512)
+    }
+
+    /// True for stores.
+    #[must_use]
+    pub const fn is_store(self) -> bool {
+        matches!(self, Class::Store | Class::VectorStore | Class::VectorStore512)
+    }
+
     /// The class called `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Class> {
@@ -117,14 +129,14 @@ impl Class {
 #[must_use]
 pub fn classes(form: &Form) -> Vec<Class> {
     let mut found = Vec::with_capacity(3);
-    let widest = form.operands.iter().map(|operand| match operand {
+    let vector = form.operands.iter().map(|operand| match operand {
         Operand::Vector(bits) => *bits,
         _ => 0,
     });
-    let vector = widest.max().unwrap_or(0);
+    let vector = vector.max().unwrap_or(0);
     let name = form.mnemonic_name();
-    let is_move = is_plain_move(&name);
-    if let Some(memory) = form.memory() {
+    let memory = form.memory();
+    if let Some(memory) = memory {
         let bits = match form.operands[memory] {
             Operand::Memory(bits) => bits.max(if vector > 0 { vector.min(bits.max(128)) } else { 0 }),
             _ => 0,
@@ -135,25 +147,29 @@ pub fn classes(form: &Form) -> Vec<Class> {
             _ => (Class::VectorLoad, Class::VectorStore),
         };
         let is_written = memory == 0 && !only_reads(form.mnemonic);
-        if memory > 0 || !is_written || !is_move {
+        if !is_written || reads_destination(form.mnemonic) {
             found.push(load);
         }
         if is_written {
             found.push(store);
         }
-        if is_move {
-            return found;
-        }
     }
-    found.push(operation(form, &name, vector));
+    match form.mnemonic {
+        M::Push => found.push(Class::Store),
+        M::Pop => found.push(Class::Load),
+        M::Call => found.extend([Class::Store, Class::Branch]),
+        M::Ret => found.extend([Class::Load, Class::Branch]),
+        _ if memory.is_some() && is_plain_move(&name) => {}
+        _ if memory == Some(0) && stores_part(&name) => {}
+        _ => found.push(operation(form, &name, vector)),
+    }
     found
 }
 
 /// True for loads, stores and moves between registers of one kind.
 fn is_plain_move(name: &str) -> bool {
-    const MOVES: [&str; 12] = [
-        "mov", "movzx", "movsx", "movsxd", "movd", "movq", "vmovd", "vmovq", "push", "pop", "lddqu", "vlddqu",
-    ];
+    const MOVES: [&str; 10] =
+        ["mov", "movzx", "movsx", "movsxd", "movd", "movq", "vmovd", "vmovq", "lddqu", "vlddqu"];
     MOVES.contains(&name)
         || [
             "movdq",
@@ -169,6 +185,37 @@ fn is_plain_move(name: &str) -> bool {
         ]
         .iter()
         .any(|start| name.starts_with(start))
+}
+
+/// True for instructions that store part of a vector, or a mask, without any other work.
+fn stores_part(name: &str) -> bool {
+    ["vextracti", "vextractf", "kmov", "movh", "movl", "vmovh", "vmovl"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
+/// True for instructions that read a memory operand that they write.
+fn reads_destination(mnemonic: M) -> bool {
+    matches!(
+        mnemonic,
+        M::Add
+            | M::Sub
+            | M::And
+            | M::Or
+            | M::Xor
+            | M::Adc
+            | M::Sbb
+            | M::Inc
+            | M::Dec
+            | M::Neg
+            | M::Not
+            | M::Xchg
+            | M::Xadd
+            | M::Cmpxchg
+            | M::Bts
+            | M::Btr
+            | M::Btc
+    ) || is_shift(mnemonic)
 }
 
 /// True for instructions that read their first operand and do not write it.

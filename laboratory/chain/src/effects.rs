@@ -6,11 +6,12 @@
 //! rest of it and so depends on it. `ah`, `bh`, `ch` and `dh` are registers of their own where the
 //! microarchitecture renames them.
 
-use crate::form::{self, Form};
+use crate::form::{self, Form, Operand};
+use crate::fusion;
 use crate::latency::Port;
 use crate::location::FLAGS;
 pub use crate::location::Location;
-use crate::table::HighBytes;
+use crate::table::{HighBytes, Table};
 use iced_x86::{
     CpuidFeature, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
@@ -49,11 +50,40 @@ pub struct Effects {
     pub is_idiom: bool,
     /// True for a move that register renaming can eliminate.
     pub is_move: bool,
+    /// True if the conditional jump after it is fused with it: the pair takes one slot, and the jump does its work.
+    pub is_fused: bool,
     /// True if its time depends on data in a way that is not modelled.
     pub is_not_modelled: bool,
 }
 
+/// What an instruction does to the stack with a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stack {
+    /// It pushes it.
+    Push,
+    /// It pops it.
+    Pop,
+    /// Nothing, or something else.
+    Other,
+}
+
 impl Effects {
+    /// What it does to the stack.
+    #[must_use]
+    pub fn stack(&self) -> Stack {
+        match (self.form.mnemonic, &self.form.operands[..]) {
+            (Mnemonic::Push, [Operand::General(64)]) => Stack::Push,
+            (Mnemonic::Pop, [Operand::General(64)]) => Stack::Pop,
+            _ => Stack::Other,
+        }
+    }
+
+    /// The latency of one of its paths, given that of the instruction alone: fused with a jump, it is executed, even where it
+    /// otherwise costs nothing.
+    pub(crate) fn cycles(&self, alone: f64) -> f64 {
+        if self.is_fused { alone.max(1.0) } else { alone }
+    }
+
     fn empty(instruction: &Instruction) -> Effects {
         Effects {
             form: Form::of(instruction),
@@ -62,6 +92,7 @@ impl Effects {
             memory: Vec::new(),
             is_idiom: false,
             is_move: false,
+            is_fused: false,
             is_not_modelled: false,
         }
     }
@@ -87,6 +118,15 @@ impl Reader {
     pub fn calls_are_opaque(mut self) -> Reader {
         self.calls_are_opaque = true;
         self
+    }
+
+    /// The effects of a function's instructions, in the order of their addresses. Those that the table fuses with a jump are marked.
+    #[must_use]
+    pub fn read_all(mut self, instructions: &[Instruction], table: &Table) -> Vec<Effects> {
+        let mut effects: Vec<Effects> =
+            instructions.iter().map(|instruction| self.read(instruction)).collect();
+        fusion::mark(instructions, &mut effects, table);
+        effects
     }
 
     /// The effects of one instruction.

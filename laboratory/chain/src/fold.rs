@@ -1,8 +1,7 @@
 //! Repeated bodies in a trace: iterations of a loop that execute the same instructions.
 
-use crate::class::{self, Class};
 use crate::form::Form;
-use iced_x86::{Instruction, Mnemonic};
+use iced_x86::{FlowControl, Instruction, Mnemonic};
 
 /// Consecutive steps, and how often they are repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +71,7 @@ pub fn is_housekeeping(instruction: &Instruction) -> bool {
             | Mnemonic::Mov
             | Mnemonic::Nop
     );
-    let is_branch = class::classes(&form) == [Class::Branch];
+    let is_branch = instruction.flow_control() != FlowControl::Next;
     is_branch || is_counting && form.memory().is_none()
 }
 

@@ -9,7 +9,7 @@
 //! Memory: a load depends on an earlier store if both addresses are the same expression (the same roots plus
 //! constants), or the same address in a trace. Other stores are assumed not to alias.
 
-use crate::effects::{Effects, Location, Memory};
+use crate::effects::{Effects, Location, Stack};
 use crate::latencies::Latencies;
 use crate::latency::{Key, Latency, Port};
 use crate::symbol::{Address, Symbols};
@@ -90,6 +90,8 @@ struct Stored {
     bytes: u64,
     vertex: VertexId,
     is_on_stack: bool,
+    /// The register that a push stored.
+    pushed: Option<VertexId>,
 }
 
 /// Stores remembered if several states must hold them; about as many as a CPU's store queue holds.
@@ -196,12 +198,12 @@ impl<'a> Builder<'a> {
         }
         let key = Key { form: effects.form.clone(), from, to };
         if let Some(latency) = self.used.get(&key) {
-            return latency.cycles;
+            return effects.cycles(latency.cycles);
         }
         let latency = self.model.latencies.of(&key);
         let cycles = latency.cycles;
         self.used.insert(key, latency);
-        cycles
+        effects.cycles(cycles)
     }
 
     /// Adds an instruction. `addresses` are the addresses of its memory operands, if a trace gives them.
@@ -237,7 +239,7 @@ impl<'a> Builder<'a> {
             })
             .collect();
         self.places.extend(places.iter().enumerate().map(|(index, place)| (instruction, index, *place)));
-        let forwarded = self.forwarded(state, &effects.memory, &places, step);
+        let forwarded = self.forwarded(state, effects, &places, step);
 
         let mut outputs: Vec<Port> = effects.outputs.iter().map(|(_, port)| *port).collect();
         outputs.extend(effects.memory.iter().any(|memory| memory.is_written).then_some(Port::Memory));
@@ -253,13 +255,16 @@ impl<'a> Builder<'a> {
                 }
             }
             if depends(Port::Memory, to) {
-                for from in &forwarded {
-                    let cycles = self.cycles(effects, Port::Memory, to);
+                for (from, pushed) in &forwarded {
+                    let cycles = pushed.unwrap_or_else(|| self.cycles(effects, Port::Memory, to));
                     add(&mut incoming, Edge { from: *from, cycles, via: Via::Memory });
                 }
             }
             made.push((to, self.vertex(Vertex::Value { step, instruction, port: to }, incoming)));
         }
+        let pushed =
+            inputs.iter().find(|(_, _, port)| effects.stack() == Stack::Push && *port == Port::Operand(0));
+        let pushed = pushed.map(|(vertex, ..)| *vertex);
         let find = |port: Port| made.iter().find(|(known, _)| *known == port).map(|(_, vertex)| *vertex);
         for (memory, place) in effects.memory.iter().zip(places) {
             if let (true, Some(vertex)) = (memory.is_written, find(Port::Memory)) {
@@ -267,7 +272,7 @@ impl<'a> Builder<'a> {
                     state.stores.remove(0);
                 }
                 let is_on_stack = place.is_on_stack(&self.stack);
-                state.stores.push(Stored { place, bytes: memory.bytes, vertex, is_on_stack });
+                state.stores.push(Stored { place, bytes: memory.bytes, vertex, is_on_stack, pushed });
             }
         }
         state.symbols.step(step, code, effects);
@@ -278,16 +283,18 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The stores that the loads of a step read from.
+    /// The values that the loads of a step read: of a store, or of the register that a push stored, with the cycles to the pop.
     fn forwarded(
         &mut self,
         state: &MachineState,
-        memory: &[Memory],
+        effects: &Effects,
         places: &[Address],
         step: usize,
-    ) -> Vec<VertexId> {
+    ) -> Vec<(VertexId, Option<f64>)> {
+        let pushed_cycles =
+            self.model.latencies.table().core.pushed.filter(|_| effects.stack() == Stack::Pop);
         let mut found = Vec::new();
-        for (memory, place) in memory.iter().zip(places).filter(|(memory, _)| memory.is_read) {
+        for (memory, place) in effects.memory.iter().zip(places).filter(|(memory, _)| memory.is_read) {
             let last = state.stores.iter().rev().find(|stored| {
                 place.distance(&stored.place).is_some_and(|distance| {
                     distance < stored.bytes.max(1) as i64 && -distance < memory.bytes.max(1) as i64
@@ -298,7 +305,10 @@ impl<'a> Builder<'a> {
             if distance < 0 || distance as u64 + memory.bytes > stored.bytes {
                 self.graph.blocked_forwards.push(step);
             }
-            found.push(stored.vertex);
+            found.push(match (stored.pushed, pushed_cycles) {
+                (Some(register), Some(cycles)) if distance == 0 => (register, Some(cycles)),
+                _ => (stored.vertex, None),
+            });
         }
         found
     }

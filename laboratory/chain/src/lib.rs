@@ -18,6 +18,7 @@ pub mod effects;
 pub mod error;
 pub mod fold;
 pub mod form;
+mod fusion;
 pub mod graph;
 pub mod image;
 pub mod latencies;

@@ -75,7 +75,7 @@ pub(crate) fn all(function: &Function, effects: &[Effects], blocks: &Blocks, mod
             continue;
         }
         let recurrence = recurrence::of(function, effects, blocks, found, model);
-        let steps = instructions.iter().map(|index| (&function.instructions[*index], &effects[*index]));
+        let steps = instructions.iter().map(|index| &effects[*index]);
         let header = blocks.blocks[found.header].instructions.first();
         bounds.push(LoopBound {
             offset: header.map_or(0, |index| function.offset(function.instructions[*index].ip())),

@@ -217,24 +217,32 @@ fn adds_zero(code: &[Instruction], step: usize) -> bool {
     })
 }
 
-/// True if the run's instructions can be moved to the position of the last one: no instruction between them
-/// uses the sum or writes a register of their addresses.
+/// True if the run's instructions can be moved to the position of the last one: no instruction between them uses the sum, writes
+/// an addend or a register of an addend's address after the addition that reads it, or stores to memory.
 fn is_movable(code: &[Instruction], run: &Additions) -> bool {
     let (Some(first), Some(last)) = (run.steps.first(), run.steps.last()) else { return false };
-    let is_address = |register: Register| {
-        run.steps.iter().filter(|step| code[**step].op_kind(1) == OpKind::Memory).any(|step| {
-            let registers = [code[*step].memory_base(), code[*step].memory_index()];
-            registers.iter().any(|part| part.full_register() == register)
+    let is_read_before = |register: Register, at: usize| {
+        run.steps.iter().take_while(|step| **step < at).any(|step| {
+            let instruction = &code[*step];
+            let read = match instruction.op_kind(1) {
+                OpKind::Register => [instruction.op1_register(), Register::None],
+                OpKind::Memory => [instruction.memory_base(), instruction.memory_index()],
+                _ => [Register::None; 2],
+            };
+            read.iter().any(|part| part.full_register() == register)
         })
     };
-    // Addends computed between the run's instructions are ready before the last one, and so at the new position.
+    let is_write = |access: OpAccess| !matches!(access, OpAccess::Read | OpAccess::CondRead);
     let mut factory = iced_x86::InstructionInfoFactory::new();
     (*first..*last).filter(|step| !run.steps.contains(step)).all(|step| {
-        factory.info(&code[step]).used_registers().iter().all(|used| {
-            let register = used.register().full_register();
-            let writes = !matches!(used.access(), OpAccess::Read | OpAccess::CondRead);
-            register != run.sum.full_register() && !(writes && is_address(register))
-        })
+        let info = factory.info(&code[step]);
+        let stores = info.used_memory().iter().any(|used| is_write(used.access()));
+        !stores
+            && info.used_registers().iter().all(|used| {
+                let register = used.register().full_register();
+                register != run.sum.full_register()
+                    && !(is_write(used.access()) && is_read_before(register, step))
+            })
     })
 }
 
@@ -267,6 +275,37 @@ mod tests {
             });
             assert_eq!(run(&code), None, "{pointer:?}");
         }
+    }
+
+    #[test]
+    fn a_run_is_not_moved_over_a_write_of_an_addend_it_has_added_or_a_store() {
+        let reloaded = assemble(|a| {
+            a.mov(rcx, qword_ptr(rdi))?;
+            a.add(rdx, rcx)?;
+            a.mov(rcx, qword_ptr(rdi + 8))?;
+            a.adc(rdx, rcx)?;
+            a.mov(rcx, qword_ptr(rdi + 16))?;
+            a.adc(rdx, rcx)?;
+            a.adc(rdx, 0)
+        });
+        assert_eq!(run(&reloaded), None);
+        let loaded_in_time = assemble(|a| {
+            a.add(rdx, qword_ptr(rdi))?;
+            a.mov(rcx, qword_ptr(rdi + 8))?;
+            a.adc(rdx, rcx)?;
+            a.mov(rax, qword_ptr(rdi + 16))?;
+            a.adc(rdx, rax)?;
+            a.adc(rdx, 0)
+        });
+        assert_eq!(run(&loaded_in_time), Some(vec![0, 2, 4, 5]));
+        let stored = assemble(|a| {
+            a.add(rdx, qword_ptr(rdi))?;
+            a.adc(rdx, qword_ptr(rdi + 8))?;
+            a.mov(qword_ptr(rcx), rax)?;
+            a.adc(rdx, qword_ptr(rdi + 16))?;
+            a.adc(rdx, 0)
+        });
+        assert_eq!(run(&stored), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod parse;
 pub use parse::TableError;
 
 use crate::class::{self, Class};
+use crate::effects::Effects;
 use crate::form::{Form, Operand};
 use crate::latency::{Key, Latency, Port, Source};
 use crate::window::Core;
@@ -51,9 +52,21 @@ pub struct Table {
     pub port_names: Vec<String>,
     /// The size of its window.
     pub core: Core,
+    /// Slots of an instruction that reads and writes memory.
+    update_slots: f64,
     latencies: Vec<Line>,
+    fusions: Vec<Fusion>,
     classes: HashMap<Class, Vec<Ports>>,
     shared: HashMap<Class, Vec<Ports>>,
+}
+
+/// Instructions that are fused with the conditional jump after them.
+#[derive(Clone, Debug)]
+struct Fusion {
+    mnemonics: Vec<String>,
+    operands: Vec<String>,
+    /// The letters of the jumps' conditions.
+    conditions: String,
 }
 
 /// A latency line.
@@ -171,11 +184,12 @@ impl Table {
         }
     }
 
-    /// The port work of an instruction.
+    /// The port work of an instruction; of one that is fused with a jump, only its load.
     #[must_use]
-    pub fn work(&self, form: &Form) -> Vec<Ports> {
-        class::classes(form)
+    pub fn work(&self, effects: &Effects) -> Vec<Ports> {
+        class::classes(&effects.form)
             .into_iter()
+            .filter(|class| !effects.is_fused || class.is_load())
             .flat_map(|class| self.work_of(class).iter().chain(self.shared_by(class)))
             .copied()
             .collect()
@@ -203,12 +217,23 @@ impl Table {
     pub fn slots(&self, form: &Form) -> f64 {
         let operations = |class: Class| {
             let parts = self.work_of(class).iter().map(|ports| ports.operations);
-            match class {
-                Class::Store | Class::VectorStore | Class::VectorStore512 => parts.fold(0.0, f64::max),
-                _ => parts.sum(),
-            }
+            if class.is_store() { parts.fold(0.0, f64::max) } else { parts.sum() }
         };
-        class::classes(form).into_iter().map(operations).fold(1.0, f64::max)
+        let classes = class::classes(form);
+        let is_update =
+            classes.iter().any(|class| class.is_load()) && classes.iter().any(|class| class.is_store());
+        let least = if is_update { self.update_slots } else { 1.0 };
+        classes.into_iter().map(operations).fold(least, f64::max)
+    }
+
+    /// True if an instruction of this form is fused with a jump whose condition has this letter; see [`fusion`](crate::fusion).
+    pub(crate) fn fuses(&self, form: &Form, letter: char) -> bool {
+        let name = form.mnemonic_name();
+        self.fusions.iter().any(|line| {
+            line.conditions.contains(letter)
+                && line.mnemonics.contains(&name)
+                && operands_fit(&line.operands, &form.operands)
+        })
     }
 
     /// The names of a set of ports.
@@ -226,13 +251,15 @@ impl Line {
             None => name == pattern,
         });
         mnemonic
-            && self.operands.as_ref().is_none_or(|patterns| {
-                patterns.len() == key.form.operands.len()
-                    && patterns.iter().zip(&key.form.operands).all(|(pattern, o)| operand_fits(pattern, *o))
-            })
+            && self.operands.as_ref().is_none_or(|patterns| operands_fit(patterns, &key.form.operands))
             && port_fits(&self.from, key.from)
             && port_fits(&self.to, key.to)
     }
+}
+
+fn operands_fit(patterns: &[String], operands: &[Operand]) -> bool {
+    patterns.len() == operands.len()
+        && patterns.iter().zip(operands).all(|(pattern, operand)| operand_fits(pattern, *operand))
 }
 
 /// `r` matches any general register, `v` any vector register, `m` any memory, `i` any immediate; other

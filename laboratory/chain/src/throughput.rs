@@ -1,12 +1,9 @@
 //! The throughput bound of instructions, regardless of dependencies: issue width and execution ports.
 
 use crate::blocks::Blocks;
-use crate::class::{self, Class};
-use crate::decode::Function;
 use crate::effects::Effects;
 use crate::graph::Model;
 use crate::table::Table;
-use iced_x86::{FlowControl, Instruction, Mnemonic};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +14,7 @@ pub struct Throughput {
     pub cycles: f64,
     /// The bound by issue width.
     pub issue_cycles: f64,
-    /// Issued instructions: memory operands and branches are fused with their instructions and comparisons.
+    /// Issue slots: memory operands are fused with their instructions, and jumps with those before them, as the table says.
     pub issued: f64,
     /// The bound by the busiest set of ports.
     pub port_cycles: f64,
@@ -41,29 +38,21 @@ impl Throughput {
 pub fn bound<'a>(
     table: &Table,
     eliminates_moves: bool,
-    steps: impl Iterator<Item = (&'a Instruction, &'a Effects)>,
+    steps: impl Iterator<Item = &'a Effects>,
 ) -> Throughput {
     let mut issued = 0.0;
     // Operations by the set of ports that can start them.
     let mut work: BTreeMap<u32, f64> = BTreeMap::new();
-    let mut before: Option<&Instruction> = None;
-    for (instruction, effects) in steps {
-        let is_fused = instruction.flow_control() == FlowControl::ConditionalBranch
-            && before.is_some_and(fuses_with_branch);
+    let mut is_second = false;
+    for effects in steps {
         let is_free = effects.is_idiom || effects.is_move && eliminates_moves;
-        issued += if is_fused { 0.0 } else { table.slots(&effects.form) };
+        issued += if is_second { 0.0 } else { table.slots(&effects.form) };
+        is_second = effects.is_fused;
         if !is_free {
-            for ports in table.work(&effects.form) {
-                // A fused pair does only the work of the branch.
+            for ports in table.work(effects) {
                 *work.entry(ports.ports).or_default() += ports.operations;
             }
-            if is_fused {
-                for ports in table.work_of(Class::Alu) {
-                    *work.entry(ports.ports).or_default() -= ports.operations;
-                }
-            }
         }
-        before = Some(instruction);
     }
     let (port_cycles, ports) = busiest(&work);
     let issue_cycles = issued / table.issue_width;
@@ -78,12 +67,7 @@ pub fn bound<'a>(
 
 /// The bound of the path from the entry to an end with the fewest instructions.
 #[must_use]
-pub fn of_shortest(
-    function: &Function,
-    effects: &[Effects],
-    blocks: &Blocks,
-    model: Model<'_>,
-) -> Throughput {
+pub fn of_shortest(effects: &[Effects], blocks: &Blocks, model: Model<'_>) -> Throughput {
     let mut best: HashMap<usize, (usize, Option<usize>)> = HashMap::new();
     let mut end: Option<(usize, usize)> = None;
     for block in &blocks.order {
@@ -103,8 +87,8 @@ pub fn of_shortest(
         at = best.get(&block).and_then(|(_, before)| *before);
     }
     path.reverse();
-    let steps = path.iter().flat_map(|block| &blocks.blocks[*block].instructions);
-    let steps = steps.map(|index| (&function.instructions[*index], &effects[*index]));
+    let steps =
+        path.iter().flat_map(|block| &blocks.blocks[*block].instructions).map(|index| &effects[*index]);
     bound(model.latencies.table(), model.eliminates_moves, steps)
 }
 
@@ -130,10 +114,4 @@ fn busiest(work: &BTreeMap<u32, f64>) -> (f64, u32) {
             || (next.0 - best.0).abs() <= 1e-9 && next.1.count_ones() < best.1.count_ones();
         if is_better { next } else { best }
     })
-}
-
-/// True for instructions that all CPUs in the tables fuse with a following conditional branch.
-pub(crate) fn fuses_with_branch(instruction: &Instruction) -> bool {
-    matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
-        && class::classes(&crate::form::Form::of(instruction)) == [Class::Alu]
 }

@@ -1,7 +1,8 @@
 //! Parses the tables; `latencies/README.md` describes the format.
 
-use super::{CALIBRATED, HighBytes, Line, Ports, Table};
+use super::{CALIBRATED, Fusion, HighBytes, Line, Ports, Table};
 use crate::class::Class;
+use crate::fusion;
 use crate::window::{Assigns, Core, Scheduler};
 use std::collections::HashMap;
 
@@ -67,7 +68,9 @@ impl Table {
             citations: HashMap::new(),
             port_names: Vec::new(),
             core: Core::default(),
+            update_slots: 1.0,
             latencies: Vec::new(),
+            fusions: Vec::new(),
             classes: HashMap::new(),
             shared: HashMap::new(),
         };
@@ -98,6 +101,7 @@ impl Table {
             let value: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
             (0.0..1000.0).contains(&value).then_some(value).ok_or(format!("{value} is not from 0 to 1000"))
         };
+        let list = |text: &str| text.split(',').map(str::to_owned).collect();
         match word {
             "title" => self.title = rest.to_owned(),
             "issue" => (self.issue_width, self.core.dispatch) = (number(rest)?, number(rest)?),
@@ -115,7 +119,6 @@ impl Table {
                     return Err(format!("{} fields, 7 expected", fields.len()));
                 };
                 let citation = self.cited(citation)?;
-                let list = |text: &str| text.split(',').map(str::to_owned).collect();
                 self.latencies.push(Line {
                     mnemonics: list(mnemonics),
                     operands: (operands != "*").then(|| list(operands)),
@@ -124,6 +127,27 @@ impl Table {
                     cycles: number(cycles)?,
                     citation,
                 });
+            }
+            "fuses" => {
+                let fields: Vec<&str> = rest.split_whitespace().collect();
+                let [mnemonics, operands, conditions, citation] = fields[..] else {
+                    return Err(format!("{} fields, 5 expected", fields.len() + 1));
+                };
+                self.cited(citation)?;
+                let conditions = if conditions == "*" { fusion::LETTERS } else { conditions };
+                if let Some(unknown) = conditions.chars().find(|letter| !fusion::LETTERS.contains(*letter)) {
+                    return Err(format!("conditions are letters of {}, not '{unknown}'", fusion::LETTERS));
+                }
+                self.fusions.push(Fusion {
+                    mnemonics: list(mnemonics),
+                    operands: list(operands),
+                    conditions: conditions.to_owned(),
+                });
+            }
+            "updates" => {
+                let (slots, citation) = rest.split_once(char::is_whitespace).ok_or("2 fields, 3 expected")?;
+                self.cited(citation.trim())?;
+                self.update_slots = number(slots)?;
             }
             "class" => {
                 let mut words = rest.split_whitespace();
@@ -219,6 +243,9 @@ mod tests {
             ("latency add * * -> * many typical", "many"),
             ("latency add * * -> * 1", "fields"),
             ("class bread i0", "bread"),
+            ("fuses cmp r,r x typical", "'x'"),
+            ("fuses cmp r,r", "fields"),
+            ("updates two typical", "two"),
             ("lateny add", "lateny"),
         ] {
             let error = Table::parse("t", &format!("{VALID}{line}\n")).expect_err(line);

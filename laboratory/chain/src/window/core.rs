@@ -15,6 +15,8 @@ pub struct Core {
     pub stores: usize,
     /// Cycles from the write of a store to a load of its bytes that could not be forwarded.
     pub unforwarded: f64,
+    /// Cycles from the data of a push to the register of the pop that reads it; `None` if it is forwarded like that of any store.
+    pub pushed: Option<f64>,
     /// The schedulers.
     pub schedulers: Vec<Scheduler>,
     /// The front end.
@@ -73,6 +75,7 @@ impl Default for Core {
             reorder: 0,
             stores: 0,
             unforwarded: MISSING,
+            pushed: None,
             schedulers: Vec::new(),
             front: Front::UNLIMITED,
             sources: Vec::new(),
@@ -90,6 +93,7 @@ impl Core {
             "reorder" => self.reorder = count,
             "stores" => self.stores = count,
             "unforwarded" => self.unforwarded = value,
+            "pushed" => self.pushed = Some(value),
             "taken" => self.front.taken_cycles = value,
             "back" => self.front.back_cycles = value,
             "indirect" => self.front.indirect_cycles = value,

@@ -2,13 +2,12 @@
 
 use super::caller;
 use super::front::Leaves;
-use crate::class::{self, Class};
-use crate::effects::{Effects, Location, Reader};
+use crate::class;
+use crate::effects::{Effects, Location, Reader, Stack};
 use crate::form::Masking;
 use crate::graph;
 use crate::latencies::{self, Latencies};
 use crate::latency::{Key, Port};
-use crate::throughput;
 use crate::trace::Trace;
 use iced_x86::{FlowControl, Instruction};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +40,7 @@ pub(super) struct Input {
 pub struct Op {
     /// Its address.
     pub address: u64,
-    /// Its dispatch slots; 0 if it is fused with the previous instruction.
+    /// Its dispatch slots; 0 if it is fused with the jump after it.
     pub slots: f64,
     /// The way control leaves it.
     pub leaves: Leaves,
@@ -60,6 +59,8 @@ pub struct Op {
     pub(super) load_cycles: f64,
     /// True for a masked store, which cannot be forwarded.
     pub(super) is_masked: bool,
+    /// What it does to the stack.
+    pub(super) stack: Stack,
 }
 
 /// The instructions of one call.
@@ -72,12 +73,13 @@ impl Ops {
     pub fn of_trace(trace: &Trace, latencies: &Latencies, eliminates_moves: bool) -> Ops {
         let function = trace.function();
         let varied = varied(trace);
-        let mut reader = Reader::new(latencies.table().high_bytes);
+        let table = latencies.table();
+        let effects = Reader::new(table.high_bytes).read_all(&function.instructions, table);
         let builder = OpBuilder { latencies, eliminates_moves };
+        let pairs = function.instructions.iter().zip(&effects);
         let templates: Vec<Op> =
-            function.instructions.iter().map(|found| builder.op(found, &reader.read(found))).collect();
+            pairs.map(|(instruction, effects)| builder.op(instruction, effects)).collect();
         let mut ops: Vec<Op> = Vec::with_capacity(trace.steps.len());
-        let mut before: Option<&Instruction> = None;
         for (place, step) in trace.steps.iter().enumerate() {
             let Some(index) = function.index_of(step.address) else { continue };
             let instruction = &function.instructions[index];
@@ -88,14 +90,6 @@ impl Ops {
             }
             let next = trace.steps.get(place + 1).map(|step| step.address);
             op.leaves = leaves(instruction, next, &varied);
-            let is_fused = instruction.flow_control() == FlowControl::ConditionalBranch
-                && before.is_some_and(throughput::fuses_with_branch);
-            if let (true, Some(compare)) = (is_fused, ops.last_mut()) {
-                // The pair is dispatched and executed as the branch; a memory operand is still loaded.
-                compare.slots = 0.0;
-                compare.work.clear();
-            }
-            before = Some(instruction);
             ops.push(op);
         }
         Ops(ops)
@@ -124,7 +118,7 @@ impl OpBuilder<'_> {
         }
         let cycles = |from: Port, to: Port| match is_free || effects.is_not_modelled {
             true => 0.0,
-            false => self.latencies.of(&Key { form: effects.form.clone(), from, to }).cycles,
+            false => effects.cycles(self.latencies.of(&Key { form: effects.form.clone(), from, to }).cycles),
         };
         let touches_memory = !effects.memory.is_empty();
         let inputs = effects.inputs.iter().map(|(location, port)| {
@@ -139,12 +133,18 @@ impl OpBuilder<'_> {
             }
         });
         let inputs = inputs.collect();
-        let from_memory = outputs.iter().map(|(to, _)| cycles(Port::Memory, *to)).collect();
+        let from_memory = outputs.iter().map(|(to, _)| match graph::depends(Port::Memory, *to) {
+            true => cycles(Port::Memory, *to),
+            false => f64::NEG_INFINITY,
+        });
+        let from_memory = from_memory.collect();
         let (mut loads, mut work, mut stores) = (Vec::new(), Vec::new(), Vec::new());
         for class in class::classes(&effects.form).into_iter().filter(|_| !is_free) {
             let list = match class {
-                Class::Load | Class::VectorLoad | Class::VectorLoad512 => &mut loads,
-                Class::Store | Class::VectorStore | Class::VectorStore512 => &mut stores,
+                class if class.is_load() => &mut loads,
+                class if class.is_store() => &mut stores,
+                // The jump does the work of both.
+                _ if effects.is_fused => continue,
                 _ => &mut work,
             };
             for ports in table.work_of(class).iter().chain(table.shared_by(class)) {
@@ -165,7 +165,8 @@ impl OpBuilder<'_> {
         });
         Op {
             address: instruction.ip(),
-            slots: table.slots(&effects.form),
+            // A pair takes the slot of the jump.
+            slots: if effects.is_fused { 0.0 } else { table.slots(&effects.form) },
             leaves: Leaves::Not,
             memory: memory.collect(),
             inputs,
@@ -176,6 +177,7 @@ impl OpBuilder<'_> {
             stores,
             load_cycles,
             is_masked: effects.form.masking != Masking::None,
+            stack: effects.stack(),
         }
     }
 }

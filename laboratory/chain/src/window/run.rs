@@ -4,7 +4,7 @@ use super::front::Delivery;
 use super::ops::{Op, Ops};
 use super::ports::Ports;
 use super::{Assigns, Core};
-use crate::effects::Location;
+use crate::effects::{Location, Stack};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -78,6 +78,8 @@ struct Stored {
     ready: f64,
     retired: f64,
     forwards: bool,
+    /// The cycle in which a pop can use the register that was pushed, if the core does not forward it like any store.
+    pushed: Option<f64>,
 }
 
 /// A stage that instructions pass in order: its last cycle, and the slots used in it.
@@ -213,6 +215,7 @@ impl<'a> Simulation<'a> {
             loaded = loaded.max(self.start(*ports, address));
         }
         let forwarded = if limited { self.forwarded(op) } else { f64::NEG_INFINITY };
+        let popped = if limited { self.popped(op) } else { None };
         let operands = match op.work.is_empty() {
             true => data,
             false if op.loads.is_empty() => data.max(address),
@@ -233,14 +236,18 @@ impl<'a> Simulation<'a> {
         let mut values = Vec::with_capacity(op.outputs.len());
         for index in 0..op.outputs.len() {
             let mut value = at;
-            for input in op.inputs.iter().filter(|_| limited) {
+            let is_popped = popped.is_some() && op.from_memory[index].is_finite();
+            for input in op.inputs.iter().filter(|_| limited && !is_popped) {
                 let from = match input.is_address && !op.loads.is_empty() {
                     true => loaded,
                     false => self.ready[input.location.index()].max(at),
                 };
                 value = value.max(from + input.cycles[index]);
             }
-            values.push(value.max(forwarded + op.from_memory[index]) + late);
+            values.push(match popped {
+                Some(ready) if is_popped => ready.max(at),
+                _ => value.max(forwarded + op.from_memory[index]) + late,
+            });
         }
         for (index, ((_, locations), value)) in op.outputs.iter().zip(values).enumerate() {
             for location in locations {
@@ -255,7 +262,8 @@ impl<'a> Simulation<'a> {
             }
         }
         self.retire(op, done.max(data));
-        self.remember(op, stored, sent);
+        let pushed = self.core.pushed.filter(|_| op.stack == Stack::Push).map(|cycles| data + cycles);
+        self.remember(op, stored, sent, pushed);
     }
 
     /// The cycle in which the forwarded bytes of a load are ready; minus infinity if none are.
@@ -276,6 +284,15 @@ impl<'a> Simulation<'a> {
         latest
     }
 
+    /// The cycle in which a pop has the register that a push has stored, where it does not wait for the store.
+    fn popped(&self, op: &Op) -> Option<f64> {
+        let read = op.memory.first().filter(|_| op.stack == Stack::Pop)?;
+        let last = self.stored.iter().rev();
+        let mut last =
+            last.filter(|s| s.address < read.address + read.bytes && read.address < s.address + s.bytes);
+        last.next().filter(|s| s.address == read.address && s.bytes == read.bytes)?.pushed
+    }
+
     fn retire(&mut self, op: &Op, done: f64) {
         let at = (done + 1.0).max(self.retire.cycle);
         let at = self.retire.pass(at, op.slots, self.width(self.core.retire));
@@ -283,7 +300,7 @@ impl<'a> Simulation<'a> {
         self.held += op.slots;
     }
 
-    fn remember(&mut self, op: &Op, ready: f64, sent: f64) {
+    fn remember(&mut self, op: &Op, ready: f64, sent: f64, pushed: Option<f64>) {
         for access in op.memory.iter().filter(|access| access.is_written) {
             if self.stored.len() == FORWARDED {
                 self.stored.pop_front();
@@ -295,6 +312,7 @@ impl<'a> Simulation<'a> {
                 ready,
                 retired: self.retire.cycle.max(sent),
                 forwards: !op.is_masked,
+                pushed,
             });
             self.written = self.written.max(self.retire.cycle).max(sent);
             self.store_queue.push_back(self.written);

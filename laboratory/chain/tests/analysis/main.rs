@@ -4,5 +4,6 @@ mod article;
 mod drawing;
 mod input;
 mod rules;
+mod slots;
 mod suggestions;
 mod support;

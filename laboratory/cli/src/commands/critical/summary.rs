@@ -102,8 +102,7 @@ pub fn busy(prediction: &Prediction, microarchitecture: &Microarchitecture) -> V
     let is_busiest = |bit: usize| counts.get(bit).is_some_and(|count| most > 0.0 && *count >= most * BUSY);
     let busiest = (0..counts.len()).filter(|bit| is_busiest(*bit)).fold(0_u32, |ports, bit| ports | 1 << bit);
     let starts = |effects: &Effects| {
-        !effects.is_idiom
-            && microarchitecture.work(&effects.form).iter().any(|work| work.ports & busiest != 0)
+        !effects.is_idiom && microarchitecture.work(effects).iter().any(|work| work.ports & busiest != 0)
     };
     prediction.call.effects.iter().map(starts).collect()
 }
@@ -114,7 +113,7 @@ pub fn busy_in_loop(code: &Analysis, found: &LoopBound, microarchitecture: &Micr
         microarchitecture.names_of(ports).iter().all(|name| found.throughput.ports.contains(name))
     };
     let starts = |effects: &Effects| {
-        !effects.is_idiom && microarchitecture.work(&effects.form).iter().any(|work| is_busiest(work.ports))
+        !effects.is_idiom && microarchitecture.work(effects).iter().any(|work| is_busiest(work.ports))
     };
     code.effects.iter().map(starts).collect()
 }
