@@ -76,8 +76,8 @@ sources! {
         since: "The rewritten version went into NetBSD's i386 port as cpu_in_cksum.S and is still there. Touching a line before it \
                 is needed paid because a Pentium stalled at each miss; cores that execute out of order have many misses under way and \
                 prefetch by themselves, so the extra load is now only work. The C version was ten times slower because \
-                its compiler added words of 16 bits one by one; today's compilers vectorise it, and it overtakes a single chain of \
-                add-with-carry, whose one addition a cycle no clock has changed. Odd addresses stopped mattering in \
+                its compiler added words of 16 bits one by one; today's cores load and add several such words a cycle, and even without \
+                vectors it overtakes a single chain of add-with-carry, whose one addition a cycle no clock has changed. Odd addresses stopped mattering in \
                 hardware. The question that outlived the answers is the cost for each buffer of a chain.",
     };
     /// Hot, cold, and who pays later.

@@ -266,8 +266,8 @@ fn addresses(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), Failure
         ],
     );
     let published = [
-        [Some(1753.0), Some(2775.0)],
-        [Some(140.0), Some(141.0)],
+        [Some(1753.0), Some(2773.0)],
+        [Some(140.0), Some(142.0)],
         [Some(145.0), Some(145.0)],
         [Some(128.0), Some(129.0)],
         [Some(74.0), Some(74.0)],

@@ -25,7 +25,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::new(
         "check-costs-with-all-dirty",
         "hot, with every block dirty, the optimised loop is slower than stosl",
-        "'especially pessimal', no figure",
+        "no figure",
         Rule::at_least("i686_pagezero_or, hot, 128", "rep_stosl, hot, 128", 1.0),
     ),
     Claim::new(

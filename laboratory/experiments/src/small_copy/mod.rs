@@ -46,7 +46,7 @@ fn run(context: &Context<'_>) -> Result<Outcome, Failure> {
     outcome.notes.push(format!(
         "Gross, including the loop of 'nothing'. Independent and chained: {BYTES} bytes, both buffers in \
          the first level; chained copies what the previous copy wrote. Missing: the source's lines \
-         flushed, a fence on both sides of every copy. Random: 1 to {MOST_BYTES} bytes, in an order that repeats after 1024 calls."
+         flushed, a fence on both sides of every copy. Random: 1 to {MOST_BYTES} bytes, drawn anew for every batch, the same for every method."
     ));
     if let Some(reason) = &found.reason {
         outcome.notes.push(format!("Cannot be measured here: {reason}."));

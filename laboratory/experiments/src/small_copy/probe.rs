@@ -4,7 +4,7 @@
 //! - `independent`: copies that do not wait for each other, both buffers hot;
 //! - `chained`: each copy reads what the previous one wrote;
 //! - `missing`: the source is flushed from all caches, with fences around each copy; the destination is hot;
-//! - `random`: 1 to 96 bytes, drawn for every call and therefore unpredictable; buffers hot, calls
+//! - `random`: 1 to 96 bytes, drawn anew for every batch and therefore unpredictable, the same for every method; buffers hot, calls
 //!   independent; only for methods that take any length.
 //!
 //! A fixed length is known at compile time, except for the calls and for `rep movsb, variable`. The empty
@@ -72,6 +72,7 @@ mod x86 {
     use carryline_verification::Copying;
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
+    use std::cell::RefCell;
     use std::hint::black_box;
     use std::rc::Rc;
 
@@ -83,16 +84,11 @@ mod x86 {
     /// The offset of the sources: half a page past a page boundary, as in `string_startup`.
     const SOURCES: usize = (4 << 10) + 2048;
     const ROOM: usize = SOURCES + MISSES * SLOT;
-    /// The number of random lengths.
-    const LENGTHS: usize = 1024;
 
     pub(super) fn start(setup: &Setup<'_>) -> Result<Box<dyn Rounds>, Impossible> {
         let mut arena = Arena::new(ROOM, Pages::Base)?;
         arena.prefault();
         let arena = Rc::new(arena);
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
-        let mut lengths =
-            || -> Vec<u32> { (0..LENGTHS).map(|_| 1 + below(&mut rng, MOST_BYTES) as u32).collect() };
         let calls = [verified(setup, "libc_memcpy")?, verified(setup, "carryline")?];
         let mut slots: Vec<usize> = (0..MISSES).collect();
         shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(!setup.seed), &mut slots);
@@ -105,7 +101,7 @@ mod x86 {
                     continue;
                 }
                 let title = name(label, mode);
-                all.push(series(title.clone(), method, mode, &arena, call, (lengths(), missing.clone())));
+                all.push(series(title.clone(), method, mode, &arena, call, (setup.seed, missing.clone())));
                 if title == "rep movsb, independent" {
                     all.push(series(
                         format!("{title} again"),
@@ -121,6 +117,12 @@ mod x86 {
         Ok(Box::new(Batches::new(setup, all).twin("rep movsb, independent")))
     }
 
+    /// The lengths of a batch: the same for every series.
+    fn lengths_of(seed: u64, batch: u64) -> Vec<usize> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ batch);
+        (0..CALLS).map(|_| 1 + below(&mut rng, MOST_BYTES)).collect()
+    }
+
     fn verified(setup: &Setup<'_>, variant: &str) -> Result<Copying, Impossible> {
         let copying = setup.verified(Family::Copy, variant)?.copying();
         copying.ok_or_else(|| Impossible(format!("copy/{variant} copies nothing")))
@@ -132,7 +134,7 @@ mod x86 {
         mode: &str,
         arena: &Rc<Arena>,
         call: Copying,
-        (lengths, slots): (Vec<u32>, Rc<Vec<usize>>),
+        (seed, slots): (u64, Rc<Vec<usize>>),
     ) -> Timed {
         let (destination, source) = (arena.start(), arena.start().wrapping_add(SOURCES));
         let (kept, flushed) = (arena.clone(), arena.clone());
@@ -165,14 +167,21 @@ mod x86 {
                     destination.write_volatile(destination.read_volatile());
                 }
             }),
-            _ => Timed::new(title, CALLS, move |times| {
-                let _kept = &kept;
-                for turn in 0..times as usize {
-                    let len = lengths[turn % LENGTHS] as usize;
-                    // SAFETY: at most 96 bytes of the arena on both sides, not overlapping.
-                    unsafe { once_of(method, destination, source, len, call) };
-                }
-            }),
+            _ => {
+                let lengths = Rc::new(RefCell::new(Vec::new()));
+                let (drawn, mut batch) = (lengths.clone(), 0);
+                Timed::new(title, CALLS, move |times| {
+                    let _kept = &kept;
+                    for len in lengths.borrow().iter().take(times as usize) {
+                        // SAFETY: at most 96 bytes of the arena on both sides, not overlapping.
+                        unsafe { once_of(method, destination, source, *len, call) };
+                    }
+                })
+                .before(move || {
+                    *drawn.borrow_mut() = lengths_of(seed, batch);
+                    batch += 1;
+                })
+            }
         }
     }
 
@@ -244,6 +253,15 @@ mod x86 {
         fn libc_copy() -> Copying {
             let status = StatusPage::create().expect("a page");
             verified(&setup(&serde_json::Value::Null, &status), "libc_memcpy").expect("it copies")
+        }
+
+        #[test]
+        fn every_batch_has_lengths_of_its_own() {
+            let [first, second] = [0, 1].map(|batch| lengths_of(7, batch));
+            assert_ne!(first, second);
+            assert_eq!(first, lengths_of(7, 0), "for every method");
+            assert_eq!(first.len(), CALLS as usize);
+            assert!(first.iter().all(|len| (1..=MOST_BYTES).contains(len)));
         }
 
         #[test]

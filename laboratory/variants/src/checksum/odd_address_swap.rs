@@ -1,6 +1,6 @@
 //! One chain that sums a message at an odd address from its second byte on and swaps the bytes of the result.
 //!
-//! This is the article's baseline (the Linux kernel's csum_partial until 2021) as intended: the seed is also
+//! This is the article's baseline (the Linux kernel's csum_partial of late 2021) as intended: the seed is also
 //! rotated by a byte before it is added, because the swap at the end rotates it back. The article's own form
 //! omits this: [`odd_address_baseline`](super::odd_address_baseline). The special case is unnecessary either
 //! way, since a sum does not depend on the address of the message; the variant exists to measure its cost.
@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
     routine: Routine::Checksum(run),
     role: Role::Historical,
     summary: "one add-with-carry chain, odd addresses handled separately",
-    provenance: "vandeven-2021, baseline (Linux csum_partial before 2021), with the seed's byte order fixed",
+    provenance: "vandeven-2021, baseline (Linux csum_partial of late 2021, d31c3c683ee6), with the seed's byte order fixed",
     ..Variant::PLAIN
 };
 
