@@ -1,22 +1,29 @@
 //! Examines one implementation: the vectors, then the adversarial requests. Failures are repeated in a new
 //! process, reduced and classified.
 
+mod end;
+
+pub use end::status;
+
 use crate::class::{self, Class, LONGEST_PACKET_BYTES};
 use crate::client::{Client, ClientError};
 use crate::reduce::{self, Effort};
-use crate::report::{self, Fault, Implementation, Status, VectorOutcome};
+use crate::report::{self, Fault, Implementation, VectorOutcome};
 use crate::vectors::Case;
 use crate::wire::{Reply, Request};
 use crate::{reference, trial};
-use carryline_engine::interrupt;
+use end::End;
 
 /// The longest data that is sent as hexadecimal digits.
 pub const LONGEST_AS_DIGITS: usize = 300_000;
 /// The longest data that is sent to implementations that repeat patterns themselves, which hold all of it in
 /// memory. The 1 GiB vectors are for programs that use the vectors directly.
 pub const LONGEST_REPEATED: usize = 80 << 20;
-/// An implementation is abandoned after this many errors, or after one request that times out twice.
+/// An implementation is abandoned after this many requests without an answer, each asked twice, or after one
+/// that times out twice.
 const MAX_ERRORS: usize = 3;
+/// An examination ends after this many requests that were answered only when they were repeated.
+const MAX_FLUKES: usize = 10;
 
 /// A wrong answer.
 struct WrongAnswer {
@@ -44,12 +51,20 @@ struct Examiner<'a> {
     udp: bool,
     longest: usize,
     failures: Vec<WrongAnswer>,
+    /// The errors that recurred when the request was repeated.
     errors: Vec<ClientError>,
+    /// The errors that did not.
+    flukes: Vec<ClientError>,
     notes: Vec<String>,
     questions: u64,
+    /// The requests that were answered, rightly or wrongly.
+    answered: u64,
+    /// Set if the examination must end early.
+    end: Option<End>,
 }
 
 /// The outcome of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Right,
     Wrong,
@@ -57,8 +72,8 @@ enum Outcome {
     Unsupported,
     /// The request was not sent.
     TooLong,
-    /// The examination must end.
-    Stop,
+    /// The user interrupted before the answer.
+    Interrupted,
 }
 
 /// Examines an implementation and completes `row`; a missing name and version are taken from its answer to
@@ -66,6 +81,7 @@ enum Outcome {
 pub fn examine(mut row: Implementation, client: &mut Client, cases: &[Case], seed: u64) -> Implementation {
     let hello = match client.hello() {
         Ok(hello) => hello,
+        Err(ClientError::Interrupted) => return row.interrupted(),
         Err(error) => return row.unusable(error.to_string()),
     };
     if row.kind == "command" {
@@ -74,97 +90,89 @@ pub fn examine(mut row: Implementation, client: &mut Client, cases: &[Case], see
     if row.kind != "object" {
         row.version.get_or_insert_with(|| hello.version.clone());
     }
-    let mut examiner = Examiner {
-        client,
-        udp: hello.udp,
-        longest: if hello.repeat { LONGEST_REPEATED } else { LONGEST_AS_DIGITS },
-        failures: Vec::new(),
-        errors: Vec::new(),
-        notes: Vec::new(),
-        questions: 0,
-    };
-    let stopped = examiner.vectors(&mut row, cases) || examiner.trials(seed);
+    let longest = if hello.repeat { LONGEST_REPEATED } else { LONGEST_AS_DIGITS };
+    let mut examiner = Examiner::new(client, hello.udp, longest);
+    examiner.vectors(&mut row, cases);
+    examiner.trials(seed);
     let title = row.title();
-    let faults = examiner.faults(&title);
-    row.faults.extend(faults);
+    row.faults.extend(examiner.faults(&title));
     row.questions = examiner.questions;
     row.notes.append(&mut examiner.notes);
-    row.status = status(&row.faults, examiner.errors.last().filter(|_| stopped));
-    if stopped && !interrupt::requested() {
-        let error = examiner.errors.last().map_or_else(String::new, ToString::to_string);
-        row.reason =
-            Some(format!("abandoned after {MAX_ERRORS} requests without an answer; the last: {error}"));
-    } else if stopped {
-        row.reason = Some("interrupted".to_owned());
-    }
-    row
+    examiner.conclude(row)
 }
 
-/// The status that follows from the faults, or from the error that ended the examination.
-pub fn status(faults: &[Fault], ended: Option<&ClientError>) -> Status {
-    match ended {
-        Some(ClientError::Died { .. }) => return Status::Crashed,
-        Some(ClientError::TimedOut) => return Status::TimedOut,
-        Some(ClientError::Garbage(_)) => return Status::Garbage,
-        _ => {}
+impl<'a> Examiner<'a> {
+    fn new(client: &'a mut Client, udp: bool, longest: usize) -> Examiner<'a> {
+        Examiner {
+            client,
+            udp,
+            longest,
+            failures: Vec::new(),
+            errors: Vec::new(),
+            flukes: Vec::new(),
+            notes: Vec::new(),
+            questions: 0,
+            answered: 0,
+            end: None,
+        }
     }
-    let is = |fault: &Fault, class: Class| fault.class == class.word();
-    if faults.is_empty() {
-        Status::Right
-    } else if faults.iter().all(|fault| is(fault, Class::LongInput)) {
-        Status::Limited
-    } else if faults.iter().all(|fault| is(fault, Class::Crash)) {
-        Status::Crashed
-    } else if faults.iter().all(|fault| is(fault, Class::TimedOut)) {
-        Status::TimedOut
-    } else if faults.iter().all(|fault| is(fault, Class::Garbage)) {
-        Status::Garbage
-    } else {
-        Status::Wrong
-    }
-}
 
-impl Examiner<'_> {
     /// Sends a request and records a wrong answer.
     fn ask(&mut self, request: &Request, expected: &Reply) -> Outcome {
         if request.input_len() > self.longest {
             return Outcome::TooLong;
         }
         self.questions += 1;
-        match self.client.ask(request) {
-            Ok(Reply::Unsupported) => Outcome::Unsupported,
-            Ok(reply) if is_right(&reply, expected) => Outcome::Right,
-            Ok(reply) => {
-                self.record(request, expected, Actual::Reply(reply));
-                Outcome::Wrong
-            }
-            Err(ClientError::Interrupted) => Outcome::Stop,
+        let outcome = match self.client.ask(request) {
+            Ok(reply) => self.judge(request, expected, reply),
+            Err(ClientError::Interrupted) => self.interrupted(),
             Err(error) => self.retry(request, expected, error),
-        }
+        };
+        self.answered += u64::from(matches!(outcome, Outcome::Right | Outcome::Wrong));
+        outcome
     }
 
-    /// Repeats a request after an error: a single one could have another cause.
-    fn retry(&mut self, request: &Request, expected: &Reply, error: ClientError) -> Outcome {
-        let again = self.client.ask(request);
-        let outcome = match again {
-            Ok(reply) if is_right(&reply, expected) => {
-                self.notes.push(format!("once, but not again, at '{}': {error}", excerpt(request)));
-                Outcome::Right
-            }
-            Ok(Reply::Unsupported) => Outcome::Unsupported,
-            Err(ClientError::Interrupted) => return Outcome::Stop,
+    /// The outcome of an answer; a wrong one is recorded.
+    fn judge(&mut self, request: &Request, expected: &Reply, reply: Reply) -> Outcome {
+        if reply == Reply::Unsupported {
+            return Outcome::Unsupported;
+        }
+        if is_right(request, &reply, expected) {
+            return Outcome::Right;
+        }
+        self.record(request, expected, Actual::Reply(reply));
+        Outcome::Wrong
+    }
+
+    fn interrupted(&mut self) -> Outcome {
+        self.end = Some(End::Interrupted);
+        Outcome::Interrupted
+    }
+
+    /// Repeats a request after an error. One that does not recur is no fault: it could have another cause.
+    fn retry(&mut self, request: &Request, expected: &Reply, first: ClientError) -> Outcome {
+        match self.client.ask(request) {
+            Err(ClientError::Interrupted) => self.interrupted(),
             Ok(reply) => {
-                self.record(request, expected, Actual::Reply(reply));
+                self.notes.push(format!("once, but not again, at '{}': {first}", excerpt(request)));
+                self.flukes.push(first);
+                if self.flukes.len() >= MAX_FLUKES {
+                    self.end = self.end.or(Some(End::Unreliable));
+                }
+                self.judge(request, expected, reply)
+            }
+            Err(again) => {
+                let hangs = [&first, &again].into_iter().all(|error| *error == ClientError::TimedOut);
+                self.record(request, expected, Actual::Error(again.clone()));
+                self.errors.push(again);
+                if hangs {
+                    self.end = Some(End::Hang);
+                } else if self.errors.len() >= MAX_ERRORS {
+                    self.end = Some(End::Errors);
+                }
                 Outcome::Wrong
             }
-            Err(error) => {
-                self.record(request, expected, Actual::Error(error));
-                Outcome::Wrong
-            }
-        };
-        let hangs = error == ClientError::TimedOut && matches!(outcome, Outcome::Wrong);
-        self.errors.push(error);
-        if hangs || self.errors.len() >= MAX_ERRORS { Outcome::Stop } else { outcome }
+        }
     }
 
     /// Records a failure if it is the shortest of its class.
@@ -178,9 +186,12 @@ impl Examiner<'_> {
         }
     }
 
-    /// Sends the vectors; true if the examination must end.
-    fn vectors(&mut self, row: &mut Implementation, cases: &[Case]) -> bool {
+    /// Sends the vectors. One that was not answered because of an interruption is not counted.
+    fn vectors(&mut self, row: &mut Implementation, cases: &[Case]) {
         for case in cases {
+            if self.end.is_some() {
+                return;
+            }
             let mut outcome = None;
             for (request, answers) in &case.requests {
                 let expected = if self.udp { answers.last() } else { answers.first() };
@@ -188,23 +199,25 @@ impl Examiner<'_> {
                 // A packet is sent twice, for its field and for its verdict; one of them may fail or be
                 // unsupported.
                 outcome = match (self.ask(request, expected), outcome) {
-                    (Outcome::Stop, _) => {
-                        row.vectors.count(case.file, VectorOutcome::Failed);
-                        return true;
-                    }
+                    (Outcome::Interrupted, _) => return,
                     (Outcome::Wrong, _) | (_, Some(VectorOutcome::Failed)) => Some(VectorOutcome::Failed),
                     (Outcome::Right, _) | (_, Some(VectorOutcome::Passed)) => Some(VectorOutcome::Passed),
                     (Outcome::TooLong, _) => Some(VectorOutcome::TooLong),
                     (Outcome::Unsupported, _) => Some(VectorOutcome::NoFunction),
                 };
+                if self.end.is_some() && outcome == Some(VectorOutcome::Failed) {
+                    break;
+                }
             }
             row.vectors.count(case.file, outcome.unwrap_or(VectorOutcome::NoFunction));
         }
-        false
     }
 
-    /// Sends the adversarial requests; true if the examination must end.
-    fn trials(&mut self, seed: u64) -> bool {
+    /// Sends the adversarial requests.
+    fn trials(&mut self, seed: u64) {
+        if self.end.is_some() {
+            return;
+        }
         for group in trial::groups(seed, self.longest) {
             let mut answered = false;
             for (index, request) in group.requests.enumerate() {
@@ -212,20 +225,21 @@ impl Examiner<'_> {
                 match self.ask(&request, &expected) {
                     Outcome::Right | Outcome::Wrong => answered = true,
                     Outcome::Unsupported if !answered && index >= MAX_UNSUPPORTED => break,
-                    Outcome::Unsupported | Outcome::TooLong => {}
-                    Outcome::Stop => return true,
+                    Outcome::Unsupported | Outcome::TooLong | Outcome::Interrupted => {}
+                }
+                if self.end.is_some() {
+                    return;
                 }
             }
         }
-        false
     }
 
     /// The failures, reduced: one fault per class.
     fn faults(&mut self, title: &str) -> Vec<Fault> {
         let mut faults: Vec<(Class, usize, Fault)> = Vec::new();
         for failure in std::mem::take(&mut self.failures) {
-            let found =
-                if matches!(failure.actual, Actual::Error(_)) { failure } else { self.reduced(failure) };
+            let keeps = matches!(failure.actual, Actual::Error(_)) || self.end == Some(End::Interrupted);
+            let found = if keeps { failure } else { self.reduced(failure) };
             let size = found.request.input_len();
             let fault = fault(title, &found);
             match faults.iter_mut().find(|(class, ..)| *class == found.class) {
@@ -279,10 +293,19 @@ impl Examiner<'_> {
     }
 }
 
-/// True for the expected answer. A checksum for a malformed packet is also accepted, because it is never
-/// sent.
-fn is_right(reply: &Reply, expected: &Reply) -> bool {
-    reply == expected || matches!((reply, expected), (Reply::Field(_), Reply::None))
+/// True for the expected answer. For a malformed packet, which is never sent, any checksum is accepted too,
+/// and so is a refusal.
+fn is_right(request: &Request, reply: &Reply, expected: &Reply) -> bool {
+    let is_malformed = match request {
+        Request::Packet(packet) | Request::Verify(packet) => reference::field_at(packet).is_none(),
+        _ => false,
+    };
+    reply == expected
+        || is_malformed
+            && matches!(
+                (reply, expected),
+                (Reply::Field(_), Reply::None) | (Reply::Error(_), Reply::None | Reply::Damaged)
+            )
 }
 
 fn class_of(request: &Request, expected: &Reply, actual: &Actual) -> Class {
@@ -337,3 +360,6 @@ fn excerpt(request: &Request) -> String {
         None => line,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,7 @@ pub fn to_text(audit: &Audit, style: Style) -> String {
     for one in &audit.implementations {
         let emphasis = match one.status {
             Status::Right => Emphasis::None,
-            Status::Unusable => Emphasis::Faint,
+            Status::Incomplete | Status::Unusable => Emphasis::Faint,
             _ => Emphasis::Bad,
         };
         table.push(cells(one).into_iter().map(in_groups).collect(), emphasis);

@@ -31,6 +31,8 @@ pub enum Status {
     TimedOut,
     /// It answered garbage, twice.
     Garbage,
+    /// No fault was found, but the audit ended early; see the reason.
+    Incomplete,
     /// It could not be audited; see the reason.
     Unusable,
 }
@@ -46,6 +48,7 @@ impl Status {
             Status::Crashed => "crashed",
             Status::TimedOut => "timed out",
             Status::Garbage => "garbage",
+            Status::Incomplete => "incomplete",
             Status::Unusable => "not audited",
         }
     }
@@ -278,13 +281,26 @@ impl Implementation {
     pub fn unusable(self, reason: impl Into<String>) -> Implementation {
         Implementation { status: Status::Unusable, reason: Some(reason.into()), ..self }
     }
+
+    /// The result of an audit that the user interrupted: it is not right, because not everything was asked.
+    #[must_use]
+    pub fn interrupted(self) -> Implementation {
+        let status = match self.status {
+            Status::Right => Status::Incomplete,
+            status => status,
+        };
+        Implementation { status, reason: Some("interrupted".to_owned()), ..self }
+    }
 }
 
 impl Audit {
     /// True if any implementation is wrong.
     #[must_use]
     pub fn is_any_wrong(&self) -> bool {
-        self.implementations.iter().any(|one| !matches!(one.status, Status::Right | Status::Unusable))
+        let is_wrong = |one: &Implementation| {
+            !matches!(one.status, Status::Right | Status::Incomplete | Status::Unusable)
+        };
+        self.implementations.iter().any(is_wrong)
     }
 
     /// A copy to be stored, without the bytes of long inputs, which are still described.
@@ -298,10 +314,10 @@ impl Audit {
         kept
     }
 
-    /// True if any implementation could not be audited.
+    /// True if any implementation could not be audited, or not completely.
     #[must_use]
     pub fn is_any_unusable(&self) -> bool {
-        self.implementations.iter().any(|one| one.status == Status::Unusable)
+        self.implementations.iter().any(|one| matches!(one.status, Status::Incomplete | Status::Unusable))
     }
 }
 

@@ -140,6 +140,7 @@ impl Setting<'_> {
             Some(form) => form,
             None => match self.form_by_trial(&name, symbol) {
                 Ok(form) => form,
+                Err(_) if interrupt::requested() => return Ok(row.interrupted()),
                 Err(reason) => return Ok(row.unusable(reason)),
             },
         };
@@ -174,7 +175,11 @@ impl Setting<'_> {
             }
         }
         let tried = Form::all().count();
-        Err(format!("none of the {tried} forms that were tried fits; specify the form"))
+        Err(format!(
+            "none of the {tried} forms that were tried fits; name the form with --form FORM or \
+             FILE.so:{symbol}:FORM, as in {}",
+            subjects::FORM_EXAMPLES
+        ))
     }
 
     fn verify_plugin(&self, row: Implementation, word: &str) -> Result<Implementation, SuperviseError> {
@@ -193,11 +198,15 @@ impl Setting<'_> {
         plugins: &[(String, SubjectId)],
         id: SubjectId,
     ) -> Result<Implementation, SuperviseError> {
-        if interrupt::requested() || row.status == Status::Unusable {
+        if row.status == Status::Unusable {
             return Ok(row);
         }
+        if interrupt::requested() {
+            return Ok(row.interrupted());
+        }
         let proofs = prove::all(self.supervisor, plugins, &[id], self.seed, self.progress)?;
-        let Some(proof) = proofs.into_iter().next() else { return Ok(row) };
+        // Only an interruption leaves no result.
+        let Some(proof) = proofs.into_iter().next() else { return Ok(row.interrupted()) };
         match proof.verdict {
             ProofVerdict::Proved(summary) => {
                 row.calls = summary.calls;
@@ -245,8 +254,8 @@ fn add(row: &mut Implementation, found: &Counterexample) {
         request: None,
         report: format!("{}: {} [{class}]", row.title(), found.sentence),
     });
-    if row.status == Status::Right || row.status == Status::Limited {
-        row.status = examine::status(&row.faults, None);
+    if matches!(row.status, Status::Right | Status::Limited | Status::Incomplete) {
+        row.status = examine::status(&row.faults);
     }
 }
 

@@ -81,6 +81,10 @@ pub enum SubjectError {
     Plugin(String),
 }
 
+/// Some forms of functions, for messages.
+pub(crate) const FORM_EXAMPLES: &str =
+    "csum_partial, checksum/ptr,len, checksum-host/len,ptr, checksum/check,old,new";
+
 /// The crates under comparison.
 #[must_use]
 pub fn collection() -> Vec<Subject> {
@@ -175,9 +179,7 @@ pub fn object(text: &str, form: Option<&str>) -> Result<Subject, SubjectError> {
             let standard = Standard::ALL.into_iter().map(|standard| standard.to_string());
             let forms: Vec<String> = Form::all().map(|form| form.to_string()).chain(standard).collect();
             let near = did_you_mean(&nearest(word, forms.iter().map(String::as_str)));
-            let examples =
-                "csum_partial, checksum/ptr,len, checksum-host/len,ptr, checksum/check,old,new".to_owned();
-            Err(SubjectError::Form { word: word.to_owned(), near, examples })
+            Err(SubjectError::Form { word: word.to_owned(), near, examples: FORM_EXAMPLES.to_owned() })
         }
     }
 }

@@ -60,6 +60,8 @@ pub enum ChangeVerdict {
     Slower,
     /// It could not be measured.
     Unknown,
+    /// It was not compared: it has no cells here.
+    NotCompared,
 }
 
 /// Judges each change on its own cells. All changes are measured in the same processes: `base` against
@@ -93,17 +95,16 @@ pub fn judge(
         let own: Vec<usize> = own.clone().collect();
         let floor = |cells: &[usize]| noise_floor(over(&found, cells, AGAIN, lab.seed).as_slice());
         let together = over(&found, &all, OTHER, lab.seed);
+        let allowed = lab.may_cost.max(by_chance(&found, &all, lab.seed));
         judged.push(Judged {
             change: change.clone(),
             gain: over(&found, &own, OTHER, lab.seed),
             floor: floor(&own),
             cells: of(&own),
-            verdict: verdict(
-                together,
-                floor(&all),
-                &of(&all),
-                lab.may_cost.max(by_chance(&found, &all, lab.seed)),
-            ),
+            verdict: match own.is_empty() {
+                true => ChangeVerdict::NotCompared,
+                false => verdict(together, floor(&all), &of(&all), allowed),
+            },
         });
     }
     Ok(judged)

@@ -32,7 +32,7 @@ use carryline_engine::supervise::Supervisor;
 use carryline_variants::{Family, Role};
 use carryline_verification::subject::SubjectId;
 use change::{Change, Entry, changes};
-use confirm::{Confirmed, Judged};
+use confirm::{ChangeVerdict, Confirmed, Judged};
 use search::cells_of;
 use settings::Settings;
 use std::path::Path;
@@ -84,6 +84,11 @@ impl Tuned {
         self.judged.iter().filter(|judged| is_hidden(judged))
     }
 
+    /// Changes that no measurement covers.
+    pub fn not_compared(&self) -> impl Iterator<Item = &Judged> {
+        self.judged.iter().filter(|judged| judged.verdict == ChangeVerdict::NotCompared)
+    }
+
     /// Subjects that verification could not decide on.
     pub fn unverified(&self) -> impl Iterator<Item = &Proof> {
         let open =
@@ -101,9 +106,9 @@ impl Tuned {
 /// True if noise may hide the gain of a change.
 fn is_hidden(judged: &Judged) -> bool {
     match judged.gain {
-        None => true,
+        None => judged.verdict != ChangeVerdict::NotCompared,
         Some(gain) => {
-            judged.verdict == confirm::ChangeVerdict::Same
+            judged.verdict == ChangeVerdict::Same
                 && judged.floor > HIGH_FLOOR
                 && gain.median < 1.0 / (1.0 + HIGH_FLOOR)
         }
@@ -187,9 +192,10 @@ fn confirmed(
     let left = || end.saturating_duration_since(Instant::now());
     tuned.judged = confirm::judge(lab, &before, &after, &changes, left().mul_f64(FOR_JUDGING))?;
     for entry in Entry::all() {
-        let kept = tuned.judged.iter().any(|judged| {
-            judged.change.name == entry.name() && judged.verdict == confirm::ChangeVerdict::Faster
-        });
+        let kept = tuned
+            .judged
+            .iter()
+            .any(|judged| judged.change.name == entry.name() && judged.verdict == ChangeVerdict::Faster);
         if kept {
             tuned.settings = entry.taken(tuned.settings, found);
         }
@@ -228,4 +234,39 @@ fn programs(sizes: &[Sizes]) -> Result<Vec<Cell>, Failure> {
         }
     }
     Ok(cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline::internals::tuning::{Decision, built_in};
+
+    #[test]
+    fn a_change_that_no_measurement_covers_is_not_hidden_by_noise() {
+        let base = Settings::from(built_in("unmeasured").expect("it is built in"));
+        let found = base.with(Decision::LastLevel, 64 << 20).with(Decision::RepStosbScalar, 8192);
+        let changes = changes(&base, &found).expect("sizes can be read");
+        assert_eq!(changes.len(), 2);
+        let judged = |verdict| -> Vec<Judged> {
+            let judge = |change: &Change| {
+                assert!(change.cells.is_empty(), "{change:?}");
+                Judged { change: change.clone(), gain: None, floor: 0.005, cells: Vec::new(), verdict }
+            };
+            changes.iter().map(judge).collect()
+        };
+        let tuned = |verdict| Tuned {
+            base,
+            settings: base,
+            judged: judged(verdict),
+            whole: Vec::new(),
+            measured: Vec::new(),
+            proofs: Vec::new(),
+            interrupted: false,
+        };
+        let not_compared = tuned(ChangeVerdict::NotCompared);
+        assert!(!not_compared.is_undecided() && not_compared.hidden().next().is_none());
+        assert_eq!(not_compared.not_compared().count(), 2);
+        assert!(output::decisions(&not_compared).iter().all(|row| row.floor.is_none()));
+        assert!(tuned(ChangeVerdict::Unknown).is_undecided());
+    }
 }

@@ -20,7 +20,8 @@ pub struct DecisionRow {
     pub found: Value,
     /// The speed with the found value as a multiple of that with the default; null if they are equal.
     pub gain: Option<Ratio>,
-    /// The noise floor: the difference between two arms with the settings in force.
+    /// The noise floor: the difference between two arms with the settings in force; null if there was no
+    /// comparison.
     pub floor: Option<f64>,
     /// True if it was confirmed and is in the profile.
     pub kept: bool,
@@ -49,7 +50,7 @@ impl DecisionRow {
                 low: 1.0 / time.high,
                 high: 1.0 / time.low,
             }),
-            floor: Some(judged.floor),
+            floor: (judged.verdict != ChangeVerdict::NotCompared).then_some(judged.floor),
             kept: judged.verdict == ChangeVerdict::Faster,
             verdict: Some(judged.verdict),
         }

@@ -26,7 +26,7 @@ const FOR_PREFETCHES: f64 = 0.17;
 const FOR_LAST: f64 = 0.08;
 /// See [`FOR_KERNELS`].
 const FOR_DISTANCES: f64 = 0.05;
-/// The most kernels of one function that are compared: the first ones in its list.
+/// The most kernels of one function that are compared with the one in force: the first ones in its list.
 const MOST_KERNELS: usize = 3;
 /// The gain, as a difference of mean logarithms, above which another kernel or distance is chosen.
 const BETTER: f64 = 0.02;
@@ -112,7 +112,12 @@ pub fn prefetched(settings: &Settings, times: [f64; 3]) -> Result<Vec<Cell>, Fai
     if from > 16 << 20 || !sums_prefetch(settings) {
         return Ok(Vec::new());
     }
-    let sizes = times.map(|times| (from as f64 * times).to_string());
+    multiples(from, times)
+}
+
+/// Checksum cells at these multiples of a size in bytes, rounded to bytes.
+fn multiples(bytes: u64, times: [f64; 3]) -> Result<Vec<Cell>, Failure> {
+    let sizes = times.map(|times| ((bytes as f64 * times).round() as u64).to_string());
     cells_of(Family::Checksum, &sizes.each_ref().map(String::as_str))
 }
 
@@ -173,10 +178,19 @@ pub fn cells_of(family: Family, words: &[&str]) -> Result<Vec<Cell>, Failure> {
     Ok(Sizes::parse_list(&words.join(","))?.into_iter().map(cell).collect())
 }
 
-/// The kernels of a function that this CPU can run.
-fn usable(function: Function) -> Vec<&'static str> {
+/// The kernels of a function that are compared on this CPU, given the one in force.
+fn candidates(function: Function, in_force: &'static str) -> Vec<&'static str> {
     let usable = kernels(function).filter(|(_, needs)| cpu::features().contains(*needs));
-    usable.map(|(name, _)| name).take(MOST_KERNELS).collect()
+    first_and(usable.map(|(name, _)| name), in_force)
+}
+
+/// The first of some kernels, and the one in force: without its time, no other could replace it.
+fn first_and(kernels: impl Iterator<Item = &'static str>, in_force: &'static str) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = kernels.take(MOST_KERNELS).collect();
+    if !names.contains(&in_force) {
+        names.push(in_force);
+    }
+    names
 }
 
 fn search_kernels(
@@ -186,12 +200,13 @@ fn search_kernels(
     folder: &Path,
     time: Duration,
 ) -> Result<Settings, Failure> {
-    let most = Function::ALL.into_iter().map(|function| usable(function).len()).max().unwrap_or(0);
+    let candidates = |function| candidates(function, base.kernel(function));
+    let most = Function::ALL.into_iter().map(|function| candidates(function).len()).max().unwrap_or(0);
     let (mut arms, mut settings_of) = (Vec::new(), Vec::new());
     for number in 0..most {
         let mut settings = *base;
         for function in Function::ALL {
-            let names = usable(function);
+            let names = candidates(function);
             settings = settings.with_kernel(function, names.get(number).or(names.first()).copied());
         }
         arms.push(settings.arm(&format!("kernels {}", number + 1), folder)?);
@@ -227,5 +242,23 @@ mod tests {
         assert_eq!(cheaper(costs(0.4), 'a'), Some('b'));
         assert_eq!(cheaper(costs(0.49), 'a'), None);
         assert_eq!(cheaper(costs(0.4), 'c'), None, "the one in force was not measured");
+    }
+
+    #[test]
+    fn the_kernel_in_force_is_always_compared() {
+        let of = |in_force| first_and(["a", "b", "c", "d", "e"].into_iter(), in_force);
+        assert_eq!((of("b"), of("e")), (vec!["a", "b", "c"], vec!["a", "b", "c", "e"]));
+        for function in Function::ALL {
+            for (name, _) in kernels(function) {
+                assert!(candidates(function, name).contains(&name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_to_check_a_prefetch_at_are_whole_bytes() {
+        let cells = multiples(131_073, [1.5, 3.0, 6.0]).expect("sizes can be read");
+        let sizes: Vec<u64> = cells.iter().map(|cell| cell.condition.sizes.min()).collect();
+        assert_eq!(sizes, [196_610, 393_219, 786_438]);
     }
 }

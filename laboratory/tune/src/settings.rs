@@ -6,7 +6,7 @@ use crate::questions::{Question, SHARE};
 use crate::thresholds::Knobs;
 use carryline::internals::cpu;
 use carryline::internals::dispatch::{Function, kernels};
-use carryline::internals::tuning::{DETECTED, Decision, Decisions, Models, Profile};
+use carryline::internals::tuning::{DETECTED, Decision, Decisions, Models, Profile, detected_here};
 use carryline_variants::Family;
 use std::path::Path;
 
@@ -134,10 +134,9 @@ impl Knobs for Settings {
     }
 }
 
-/// The share of the caches in force in this process.
+/// The share of the caches that a profile gets which leaves it to detection. The active profile may be another.
 fn detected_share() -> u64 {
-    let active = carryline::tuning::active();
-    active.decisions().find(|(name, _)| *name == SHARE).map_or(u64::MAX, |(_, bytes)| bytes as u64)
+    detected_here(decision(SHARE)) as u64
 }
 
 /// The environment variable that names the profile of a process.
@@ -182,6 +181,19 @@ pub fn shown(decision: Decision, bytes: u64) -> String {
 mod tests {
     use super::*;
     use carryline::internals::tuning::{built_in, built_in_names};
+
+    /// The active profile must not be taken for what is detected: it may be the one that is checked.
+    #[test]
+    fn a_share_of_the_active_profile_is_not_the_detected_one() {
+        let detected = Settings::from(built_in("unmeasured").expect("it is built in"));
+        let share = decision(SHARE);
+        assert_eq!(detected.bytes(share), DETECTED as u64);
+        let other = detected.with(share, detected_share() / 4);
+        carryline::tuning::apply(&other.to_file("another share", "a test", None, None)).expect("a profile");
+        let changes = crate::change::changes(&detected, &other).expect("sizes can be read");
+        let [change] = changes.as_slice() else { panic!("{changes:?}") };
+        assert!(change.name == SHARE && !change.cells.is_empty(), "{change:?}");
+    }
 
     #[test]
     fn an_arm_of_any_profile_is_accepted_here() {

@@ -62,6 +62,6 @@ pub mod tuning {
         DETECTED, Decision, Decisions, Models, NAME_MOST_BYTES, NEVER, ParseError, Profile, VERSION,
         built_in, built_in_for, built_in_names, parse,
     };
-    pub use crate::tuning::active::fill;
-    pub use crate::tuning::checked::{MOST_FILE_BYTES, apply_built_in, apply_bytes};
+    pub use crate::tuning::active::{detected_here, fill};
+    pub use crate::tuning::checked::{MOST_FILE_BYTES, apply_built_in, apply_bytes, read, text_of};
 }

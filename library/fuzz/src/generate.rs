@@ -33,7 +33,7 @@ impl Generator {
     pub fn next_input(&mut self) -> &[u8] {
         let mut random =
             Xoshiro256PlusPlus::seed_from_u64(self.seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        self.number += 1;
+        self.number = self.number.wrapping_add(1);
         let mut below = |bound: usize| (random.next_u64() % bound as u64) as usize;
         // Short inputs are faster and equally effective.
         let most = if below(4) == 0 { MOST_BYTES } else { 64 };
@@ -57,6 +57,15 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_input_follows_the_last() {
+        let mut generator = Generator::new(7);
+        let first = generator.next_input().to_vec();
+        generator.skip_to(u64::MAX);
+        assert_ne!(generator.next_input(), first);
+        assert_eq!(generator.next_input(), first);
+    }
 
     #[test]
     fn an_input_depends_only_on_its_seed_and_number() {

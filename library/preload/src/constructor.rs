@@ -1,5 +1,6 @@
 //! The constructor of the library: detects the CPU, reads the environment, and fills the tables.
 
+use crate::broken_pipe;
 use crate::file::{self, Fault};
 use crate::table::{CHOSEN, FAST, RECORD, Routines};
 use carryline::internals::cpu::{self, Features};
@@ -99,7 +100,11 @@ fn apply_environment(routines: &mut Routines, features: Features) {
         if let Some(word) = unknown {
             ignore(format_args!("CARRYLINE_PRELOAD names the unknown family {word}; known: zero copy"));
         }
-        unknown.is_none()
+        let is_empty = words(list).next().is_none();
+        if is_empty {
+            ignore(format_args!("CARRYLINE_PRELOAD={list} names no family; known: zero copy"));
+        }
+        unknown.is_none() && !is_empty
     });
     for (family, force) in [(Family::Zero, FORCE_ZERO), (Family::Copy, FORCE_COPY)] {
         let served = families.is_none_or(|list| words(list).any(|word| word == family.name()));
@@ -227,13 +232,18 @@ impl fmt::Display for Shown<'_> {
 }
 
 /// Standard error, unbuffered.
-struct Stderr;
+struct Stderr {
+    /// True if it is a pipe or a socket that nobody reads.
+    is_broken: bool,
+}
 
 impl Write for Stderr {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // SAFETY: the bytes are readable. A failed write is ignored.
-        unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
-        Ok(())
+        // SAFETY: the bytes are readable. Any other failure is ignored.
+        let written = unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+        // SAFETY: the address of this thread's errno is valid.
+        self.is_broken |= written < 0 && unsafe { *libc::__errno_location() } == libc::EPIPE;
+        if self.is_broken { Err(fmt::Error) } else { Ok(()) }
     }
 }
 
@@ -241,5 +251,9 @@ impl Write for Stderr {
 /// a library.
 #[cold]
 fn ignore(message: fmt::Arguments<'_>) {
-    let _ = writeln!(Stderr, "libcarryline-preload: ignored: {message}");
+    broken_pipe::without_signal(|| {
+        let mut stderr = Stderr { is_broken: false };
+        let _ = writeln!(stderr, "libcarryline-preload: ignored: {message}");
+        stderr.is_broken
+    });
 }

@@ -39,6 +39,8 @@
 #[cfg(target_os = "linux")]
 mod abort;
 #[cfg(target_os = "linux")]
+mod broken_pipe;
+#[cfg(target_os = "linux")]
 mod constructor;
 #[cfg(target_os = "linux")]
 mod entries;

@@ -5,7 +5,6 @@ use crate::wire::{Hello, Reply, Request};
 use carryline_engine::interrupt;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -95,7 +94,7 @@ impl Running {
             if since.elapsed() > timeout {
                 return Err(ClientError::TimedOut);
             }
-            let (writable, readable) = self.wait(!left.is_empty())?;
+            let (writable, readable) = self.wait(true, !left.is_empty())?;
             if writable {
                 match self.input.write(left) {
                     Ok(written) => {
@@ -113,33 +112,30 @@ impl Running {
         }
     }
 
-    /// Waits briefly until reading or writing is possible; collects standard error.
-    fn wait(&mut self, writes: bool) -> Result<(bool, bool), ClientError> {
+    /// Waits briefly until reading (if `reads`) or writing (if `writes`) is possible; collects standard error.
+    fn wait(&mut self, reads: bool, writes: bool) -> Result<(bool, bool), ClientError> {
         let time = rustix::time::Timespec { tv_sec: 0, tv_nsec: POLL.subsec_nanos().into() };
-        let nothing = PollFlags::empty();
-        let (mut writable, mut readable, mut has_stderr) = (false, false, false);
-        {
-            let mut fds = vec![
-                PollFd::from_borrowed_fd(self.output.as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(self.input.as_fd(), if writes { PollFlags::OUT } else { nothing }),
-            ];
-            if let Some(errors) = &self.errors {
-                fds.push(PollFd::from_borrowed_fd(errors.as_fd(), PollFlags::IN));
-            }
-            match poll(&mut fds, Some(&time)) {
-                Ok(_) => {
-                    readable = fds[0].revents() != nothing;
-                    writable = writes && fds[1].revents() != nothing;
-                    has_stderr = fds.get(2).is_some_and(|fd| fd.revents() != nothing);
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(ClientError::Unusable(errno.to_string())),
-            }
+        let mut fds = self.watched(reads, writes);
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(ClientError::Unusable(errno.to_string())),
         }
-        if has_stderr {
+        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut is_ready = |watched: bool| watched && ready.next().unwrap_or(false);
+        let (readable, writable) = (is_ready(reads), is_ready(writes));
+        if is_ready(self.errors.is_some()) {
             self.read_stderr();
         }
         Ok((writable, readable))
+    }
+
+    /// What to wait for: the output, the input, standard error. A pipe that the process has closed is always
+    /// ready, so each is included only while it is needed.
+    fn watched(&self, reads: bool, writes: bool) -> Vec<PollFd<'_>> {
+        let output = reads.then(|| PollFd::new(&self.output, PollFlags::IN));
+        let input = writes.then(|| PollFd::new(&self.input, PollFlags::OUT));
+        let errors = self.errors.as_ref().map(|errors| PollFd::new(errors, PollFlags::IN));
+        [output, input, errors].into_iter().flatten().collect()
     }
 
     /// Collects what is in the pipe of standard error.
@@ -173,7 +169,8 @@ impl Running {
     fn end(&mut self) -> ClientError {
         let begin = Instant::now();
         let status = loop {
-            while self.errors.is_some() && self.wait(false).is_ok() && begin.elapsed() < EXIT_TIMEOUT {}
+            while self.errors.is_some() && self.wait(false, false).is_ok() && begin.elapsed() < EXIT_TIMEOUT {
+            }
             match self.child.try_wait() {
                 Ok(None) if begin.elapsed() < EXIT_TIMEOUT => std::thread::sleep(Duration::from_millis(2)),
                 Ok(status) => break status,
@@ -212,4 +209,28 @@ fn excerpt(bytes: &[u8]) -> String {
     let text = text.trim_end();
     let shown: String = text.chars().take(120).filter(|c| !c.is_control()).collect();
     if shown.len() < text.len() { format!("{shown}...") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Polling a closed pipe returns at once, so a loop around it would use a CPU.
+    #[test]
+    fn closed_pipes_are_not_waited_for() {
+        let launch = Launch::shell("exec <&-; echo closed; exec sleep 1000");
+        let mut running = Running::start(&launch).expect("a shell");
+        while running.pending.is_empty() {
+            running.wait(true, false).expect("no error");
+            assert!(running.read().expect("it says that it has closed its input"));
+        }
+        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+        assert_eq!(poll(&mut running.watched(true, false), Some(&now)), Ok(0));
+        assert_eq!(poll(&mut running.watched(true, true), Some(&now)), Ok(1), "it has closed its input");
+
+        let mut running = Running::start(&Launch::shell("exec >&-; exec sleep 1000")).expect("a shell");
+        let (_, readable) = running.wait(true, false).expect("no error");
+        assert!(!readable || !running.read().expect("the end"), "it wrote nothing");
+        assert_eq!(poll(&mut running.watched(false, false), Some(&now)), Ok(0));
+    }
 }

@@ -23,8 +23,8 @@ copy) | check,old,new | field,old,new (these update). memcpy, memmove and memset
 no form is given, the forms of checksums are tried.
 
 Exit status: 0 no fault was found, 1 failure, 2 unusable arguments, or something could not be
-audited (its row gives the reason; the others are still audited), 3 a fault was found and confirmed,
-130 interrupted.
+audited, or not completely (its row gives the reason; the others are still audited), 3 a fault was
+found and confirmed, 130 interrupted (no report is written).
 
 Examples:
   carryline audit

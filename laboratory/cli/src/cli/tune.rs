@@ -41,8 +41,8 @@ pub struct Tune {
     /// Start from this profile instead of the current one: a file, or builtin:NAME, of any CPU.
     #[arg(long, value_name = "PROFILE", conflicts_with = "libc")]
     pub from: Option<String>,
-    /// Check whether this profile still holds here, without a search.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["libc", "from"])]
+    /// Check whether this profile still holds here, without a search: a file, or builtin:NAME.
+    #[arg(long, value_name = "PROFILE", conflicts_with_all = ["libc", "from"])]
     pub check: Option<PathBuf>,
     /// Keep settings that are faster overall even if they cost up to this many percent under some condition,
     /// such as with cold buffers.

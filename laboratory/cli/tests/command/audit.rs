@@ -1,9 +1,10 @@
 //! `carryline audit`: faults planted in shared objects and programs, and what the adapters of `vectors/adapters` find.
 
-use crate::support::{Place, RIGHT_SUM, texts};
+use crate::support::{Place, RIGHT_SUM, assert_described, texts};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Checksums with a fault each, in forms of their own, and a copy that is wrong where buffers overlap.
 const FAULTY: &str = r#"
@@ -157,7 +158,7 @@ fn a_subject_that_cannot_be_audited_costs_only_its_own_row() {
     ];
     let found = place.json_with_status(&arguments, 2);
     for (name, reason) in [
-        ("no_checksum", "forms that were tried"),
+        ("no_checksum", "--form FORM or FILE.so:no_checksum:FORM, as in csum_partial, checksum/ptr,len"),
         ("missing", "no symbol 'missing'"),
         ("text.so:f", "cannot load"),
         ("none.so:f", "cannot read"),
@@ -190,13 +191,43 @@ fn programs_that_crash_hang_or_send_garbage_cost_only_their_own_row() {
         ("dies", "crashed", Some("crash")),
         ("hangs", "timed_out", Some("timed_out")),
         ("babbles", "garbage", Some("garbage")),
-        ("refuses", "right", None),
+        ("refuses", "unusable", None),
         ("gives_up", "wrong", Some("error")),
     ] {
         let row = row(&found, name);
         assert_eq!(row["status"], status, "{row}");
         assert_eq!(classes(row).first().copied(), class, "{row}");
     }
+    assert_eq!(row(&found, "refuses")["reason"], "it answered no request");
+}
+
+#[test]
+fn an_interrupted_audit_is_incomplete_and_replaces_no_report() {
+    let place = Place::new();
+    let command = script(&place, "waits", "read a; : > asked; exec sleep 1000");
+    place.write("old.md", b"an earlier report");
+    let arguments = ["audit", "--command", &command, "--patience", "60", "--report", "old.md"];
+    let mut child = place
+        .command(&arguments)
+        .args(["--format", "json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    while !place.file("asked").exists() {
+        assert!(child.try_wait().expect("our child").is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: a signal to a child of this test that has not been waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    let found: Value = serde_json::from_str(&texts(&output).0).expect("JSON");
+    assert_described(&found);
+    let row = row(&found, "waits");
+    assert_eq!((&row["status"], &row["reason"]), (&"incomplete".into(), &"interrupted".into()), "{row}");
+    assert_eq!((&row["vectors"]["passed"], &row["vectors"]["failed"]), (&0.into(), &0.into()), "{row}");
+    assert_eq!(std::fs::read(place.file("old.md")).expect("still there"), b"an earlier report");
+    assert!(!place.file("old.json").exists());
 }
 
 #[cfg(feature = "peers")]

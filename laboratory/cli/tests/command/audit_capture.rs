@@ -3,7 +3,8 @@
 use crate::support::{Place, capture, texts};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// The capture that all tests share, with a byte of its third packet changed: the payload of UDP.
 fn with_a_fault() -> Vec<u8> {
@@ -126,4 +127,65 @@ fn standard_input_is_read_as_a_file() {
     assert_eq!(output.status.code(), Some(3));
     let rows: Value = serde_json::from_str(&texts(&output).0).expect("JSON");
     assert_eq!((&rows[0]["file"], &rows[0]["packets"]), (&json!("-"), &json!(6)));
+}
+
+/// Waits for a child that must end by itself.
+fn end_of(mut child: Child) -> Output {
+    let begin = Instant::now();
+    while child.try_wait().expect("our child").is_none() {
+        if begin.elapsed() > Duration::from_secs(60) {
+            child.kill().expect("our child");
+            panic!("it did not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().expect("it has ended")
+}
+
+fn interrupt(child: &Child) {
+    // SAFETY: a signal to a child of this test that has not been waited for.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+}
+
+#[test]
+fn one_interrupt_ends_a_wait_for_standard_input_and_prints_the_results_so_far() {
+    let place = Place::new();
+    let mut command = place.command(&["audit", "capture", "-", "--format", "json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(&capture()).expect("it reads");
+    while rustix::io::ioctl_fionread(&input).expect("a pipe") > 0 {
+        assert!(child.try_wait().expect("our child").is_none(), "it ended before the end of its input");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    interrupt(&child);
+    let output = end_of(child);
+    drop(input);
+    assert_eq!(output.status.code(), Some(130));
+    let rows: Value = serde_json::from_str(&texts(&output).0).expect("JSON");
+    assert_eq!((&rows[0]["readable"], &rows[0]["packets"]), (&json!("partial"), &json!(6)), "{rows}");
+    assert!(rows[0]["reason"].as_str().is_some_and(|text| text.contains("interrupted")), "{rows}");
+}
+
+#[test]
+fn one_interrupt_ends_a_wait_for_the_writer_of_a_fifo() {
+    let place = Place::new();
+    rustix::fs::mkfifoat(rustix::fs::CWD, place.file("fifo"), rustix::fs::Mode::RUSR).expect("a FIFO");
+    let mut command = place.command(&["audit", "capture", "fifo", "--format", "json"]);
+    let child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    // Before it handles the signal, the signal would end it.
+    let handled = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+        let digits = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?.trim().to_owned();
+        u64::from_str_radix(&digits, 16).ok()
+    };
+    while handled().expect("its status") & (1 << (libc::SIGINT - 1)) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    interrupt(&child);
+    let output = end_of(child);
+    assert_eq!(output.status.code(), Some(130));
+    let rows: Value = serde_json::from_str(&texts(&output).0).expect("JSON");
+    assert_eq!((&rows[0]["readable"], &rows[0]["packets"]), (&json!("no"), &json!(0)), "{rows}");
 }

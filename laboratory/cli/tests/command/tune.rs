@@ -44,7 +44,8 @@ fn a_profile_of_other_decisions_is_compared_with_what_is_in_force() {
     let place = Place::new();
     // For every CPU, and with one decision that none of them has.
     let other = profile("unmeasured")
-        .replace("copy_non_temporal_from_bytes = 16_384", "copy_non_temporal_from_bytes = 512");
+        .replace("copy_non_temporal_from_bytes = 16_384", "copy_non_temporal_from_bytes = 512")
+        .replace("last_level_bytes = \"detected\"", "last_level_bytes = 67_108_864");
     place.write("other.toml", other.as_bytes());
     let output = place.run(&["tune", "--check", "other.toml", "--budget", "2s", "--format", "json"]);
     let (out, err) = texts(&output);
@@ -54,6 +55,14 @@ fn a_profile_of_other_decisions_is_compared_with_what_is_in_force() {
     let changed = changed.expect("a row");
     assert_eq!(changed["found"], 512);
     assert!(changed["verdict"].is_string() && changed["gain"]["median"].as_f64() > Some(0.0), "{changed}");
+    // Nothing measures it.
+    let not_compared = rows(&found, "decisions").iter().find(|row| row["name"] == "last_level_bytes");
+    let not_compared = not_compared.expect("a row");
+    assert_eq!(
+        (&not_compared["found"], &not_compared["verdict"]),
+        (&67_108_864.into(), &"not_compared".into())
+    );
+    assert!(not_compared["floor"].is_null() && not_compared["gain"].is_null(), "{not_compared}");
     let confirmed = rows(&found, "confirmation");
     assert!(confirmed.iter().any(|cell| cell["variant"] == "carryline_not_soon"), "{found}");
     for cell in confirmed {
@@ -62,9 +71,12 @@ fn a_profile_of_other_decisions_is_compared_with_what_is_in_force() {
         assert!(["faster", "slower", "same"].contains(&cell["order"].as_str().unwrap_or("")), "{cell}");
     }
     // The same profile as the one in force says nothing new.
-    place.write("same.toml", built_in(&place).as_bytes());
-    let (out, _) = place.expect(&["tune", "--check", "same.toml", "--budget", "2s"], 0);
-    assert!(out.contains("makes the same decisions"), "{out}");
+    let name = built_in(&place);
+    place.write("same.toml", profile(&name).as_bytes());
+    for same in ["same.toml".to_owned(), format!("builtin:{name}")] {
+        let (out, _) = place.expect(&["tune", "--check", &same, "--budget", "2s"], 0);
+        assert!(out.contains("makes the same decisions"), "{same}: {out}");
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -93,11 +105,11 @@ fn what_cannot_be_verified_is_not_kept() {
     assert!(unverified > 0, "memory was never short");
 }
 
-/// The text of the built-in profile of this CPU.
+/// The name of the built-in profile of this CPU.
 fn built_in(place: &Place) -> String {
     let (out, _) = place.expect(&["machine"], 0);
     let (_, name) = out.split_once("(built in as ").expect("the name of a profile");
-    profile(name.split_once(')').expect("its end").0)
+    name.split_once(')').expect("its end").0.to_owned()
 }
 
 #[test]
@@ -122,12 +134,16 @@ fn bad_input_is_named_with_its_word() {
     place.write("foreign.toml", intel.as_bytes());
     for (arguments, words) in [
         (&["--budget", "1s"][..], &["55 s", "--family"][..]),
+        (&["--libc", "--budget", "1s"], &["40 s", "--family"]),
         (&["--family", "copy,sum"], &["'sum'"]),
         (&["--from", "builtin:zen"], &["'zen'", "amd-zen5"]),
         (&["--from", "absent.toml"], &["absent.toml"]),
         (&["--from", "text.toml"], &["text.toml", "line 2", "name"]),
         (&["--check", "foreign.toml"], &["foreign.toml", "family 99"]),
         (&["--check", "text.toml"], &["text.toml", "line 2"]),
+        (&["--check", "builtin:zen"], &["'zen'", "amd-zen5"]),
+        (&["--check", "/dev/zero"], &["/dev/zero", "larger than 16384 bytes"]),
+        (&["--from", "/dev/zero"], &["/dev/zero", "larger than 16384 bytes"]),
         (&["--write", "no/such/folder.toml"], &["no/such/folder.toml"]),
         (&["--emit", "../mine"], &["lower-case"]),
         (&["--libc", "--write", "x.toml"], &["--write"]),

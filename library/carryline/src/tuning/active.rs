@@ -65,6 +65,13 @@ fn detected(decision: Decision, caches: Caches) -> usize {
     }
 }
 
+/// The value in bytes of a decision that a profile leaves to cache detection, whatever the active profile says:
+/// [`Decision::LastLevel`], or the share of the caches.
+#[must_use]
+pub fn detected_here(decision: Decision) -> usize {
+    detected(decision, Caches::detect())
+}
+
 /// Stores a number unless one is already known, and returns the known one.
 fn keep(decision: Decision, bytes: usize) -> usize {
     let place = &DECISIONS[decision as usize];

@@ -43,16 +43,26 @@ pub fn apply_built_in(name: &str) -> Result<(), TuningError> {
     Ok(())
 }
 
-/// Parses the profile in the bytes of a file and checks it against this CPU.
-pub(crate) fn read(bytes: &[u8]) -> Result<Profile<'_>, TuningError> {
+/// The bytes of a file as the text of a profile, which is not parsed.
+///
+/// # Errors
+/// If they are more than [`MOST_FILE_BYTES`], or not UTF-8.
+pub fn text_of(bytes: &[u8]) -> Result<&str, TuningError> {
     if bytes.len() > MOST_FILE_BYTES {
         return Err(TuningError(Rejection::TooLarge));
     }
-    let text = core::str::from_utf8(bytes).map_err(|error| {
+    core::str::from_utf8(bytes).map_err(|error| {
         let lines = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
         TuningError(Rejection::NotUtf8(lines as u32 + 1))
-    })?;
-    let profile = parse(text)?;
+    })
+}
+
+/// Parses the profile in the bytes of a file and checks it against this CPU, without activating it.
+///
+/// # Errors
+/// As [`apply_bytes`].
+pub fn read(bytes: &[u8]) -> Result<Profile<'_>, TuningError> {
+    let profile = parse(text_of(bytes)?)?;
     check_cpu(&profile, Model::here())?;
     check_kernels(&profile, cpu::features())?;
     Ok(profile)

@@ -201,6 +201,7 @@ fn an_unknown_name_is_reported_and_the_program_continues() {
     let program = place.compile("overflow.c", "program", &[]);
     for (variable, value, words) in [
         ("CARRYLINE_PRELOAD", "zero,copies", &["copies", "zero copy"][..]),
+        ("CARRYLINE_PRELOAD", ",", &["CARRYLINE_PRELOAD=, names no family", "zero copy"]),
         ("CARRYLINE_FORCE_ZERO", "movntpz", &["movntpz", "movntps", "carryline"]),
         ("CARRYLINE_FORCE_ZERO", "write_bytes", &["write_bytes", "calls the functions", "libc"]),
         ("CARRYLINE_FORCE_ZERO", "libc_memset_no_rep", &["GLIBC_TUNABLES", "libc"]),
@@ -237,6 +238,23 @@ fn an_unknown_name_is_reported_and_the_program_continues() {
     let empty = [("CARRYLINE_PRELOAD", ""), ("CARRYLINE_FORCE_ZERO", ""), ("CARRYLINE_MASK", " ")];
     succeeds(interposed(&program, &["0"], &empty), "went on\n");
     succeeds(interposed(&program, &["0"], &[("CARRYLINE_TUNING", "")]), "went on\n");
+}
+
+#[test]
+fn a_message_that_nobody_reads_does_not_end_the_program() {
+    let place = Place::new();
+    let program = place.compile("overflow.c", "program", &[]);
+    for disposition in ["", "trap '' PIPE; "] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        // Rust ignores SIGPIPE but not in the programs that it starts; a shell can ignore it for another.
+        let script = format!("{disposition}exec \"$0\" 0");
+        let name = program.to_str().expect("a name of ours");
+        let mut command =
+            interposed(Path::new("/bin/sh"), &["-c", &script, name], &[("CARRYLINE_MASK", "avx9")]);
+        command.stderr(writer);
+        succeeds(command, "went on\n");
+    }
 }
 
 /// Tests a file named by the environment, and the machine's own; for the latter, the program sees another

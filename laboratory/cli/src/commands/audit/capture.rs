@@ -12,8 +12,13 @@ use carryline_packets::audit::{Audit, Report};
 use carryline_packets::file::{self, Fault, ReadError, Whole};
 use carryline_report::listing::to_json;
 use carryline_report::units::{byte_size_rough, percent};
-use std::fs::File;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +27,9 @@ const EXPECTED_BYTES_PER_SECOND: f64 = 1e9;
 
 /// The number of bytes between updates of the progress.
 const STEP_BYTES: u64 = 16 << 20;
+
+/// How long a wait for input lasts before it is checked whether the user interrupts.
+const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The audit of a file.
 struct Audited {
@@ -104,24 +112,27 @@ pub fn run(args: &AuditCapture, common: &Common) -> Result<u8, Failure> {
 /// Audits a file; a read error becomes part of the result.
 fn audit(path: &Path, common: &Common) -> Audited {
     let mut audit = Audit::new();
-    let read = if path == Path::new("-") {
-        let input = io::stdin().lock();
-        file::read(ProgressReader::new(input, path, None, common.quiet), &mut audit)
-    } else {
-        match File::open(path) {
-            Ok(input) => {
-                let bytes = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len());
-                file::read(ProgressReader::new(input, path, bytes, common.quiet), &mut audit)
-            }
-            Err(error) => Err(ReadError { format: None, offset: 0, fault: Fault::Open(error) }),
+    let read = match open(path) {
+        Ok(input) => {
+            let bytes = input.metadata().ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len());
+            file::read(ProgressReader::new(input, path, bytes, common.quiet), &mut audit)
         }
+        Err(error) => Err(ReadError { format: None, offset: 0, fault: Fault::Open(error) }),
     };
     Audited { file: path.to_owned(), read, report: audit.finish() }
 }
 
+/// Opens a file, or standard input as `-`. It does not wait for a writer if the file is a FIFO: the reader does.
+fn open(path: &Path) -> io::Result<File> {
+    if path == Path::new("-") {
+        return io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    }
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
 /// A reader that shows its progress and fails when the user interrupts.
-struct ProgressReader<R> {
-    reader: R,
+struct ProgressReader {
+    reader: File,
     name: String,
     read_bytes: u64,
     file_bytes: Option<u64>,
@@ -129,8 +140,8 @@ struct ProgressReader<R> {
     progress: Progress,
 }
 
-impl<R: Read> ProgressReader<R> {
-    fn new(reader: R, path: &Path, file_bytes: Option<u64>, quiet: bool) -> ProgressReader<R> {
+impl ProgressReader {
+    fn new(reader: File, path: &Path, file_bytes: Option<u64>, quiet: bool) -> ProgressReader {
         let seconds = file_bytes.map_or(0.0, |bytes| bytes as f64 / EXPECTED_BYTES_PER_SECOND);
         let progress = Progress::new(Duration::from_secs_f64(seconds), quiet);
         let name = carryline_report::text::safe(&path.to_string_lossy());
@@ -151,18 +162,37 @@ impl<R: Read> ProgressReader<R> {
     }
 }
 
-impl<R: Read> Read for ProgressReader<R> {
+impl Read for ProgressReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read_bytes >= self.next_update || interrupt::requested() {
-            self.update()?;
+        loop {
+            if self.read_bytes >= self.next_update || interrupt::requested() {
+                self.update()?;
+            }
+            // A read of a pipe would continue to wait after a signal.
+            if !is_readable(&self.reader)? {
+                continue;
+            }
+            match self.reader.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                got => {
+                    self.read_bytes += *got.as_ref().unwrap_or(&0) as u64;
+                    return got;
+                }
+            }
         }
-        let got = self.reader.read(buffer)?;
-        self.read_bytes += got as u64;
-        Ok(got)
     }
 }
 
-impl<R> Drop for ProgressReader<R> {
+/// Waits for a short time until a file can be read, or has ended; false if neither is the case yet.
+fn is_readable(file: &File) -> io::Result<bool> {
+    match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&WAIT)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+impl Drop for ProgressReader {
     fn drop(&mut self) {
         self.progress.finish();
     }

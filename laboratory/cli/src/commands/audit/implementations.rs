@@ -34,7 +34,8 @@ pub fn run(args: &Audit, common: &Common) -> Result<u8, Failure> {
     progress.finish();
     output::print_result("audit", &found, |style| render::to_text(&found, style), common)?;
     output::end_of_partial(common)?;
-    if let Some(path) = &args.report {
+    // An interrupted audit does not replace an earlier, complete one.
+    if let Some(path) = args.report.as_ref().filter(|_| !interrupt::requested()) {
         let data = serde_json::to_string_pretty(&found.without_long_input())? + "\n";
         for (path, text) in [(path.clone(), render::to_markdown(&found)), (data_file(path), data)] {
             std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -7,7 +7,7 @@ use crate::commands::words::read_sizes;
 use crate::output;
 use carryline::internals::cpu::Model;
 use carryline::internals::tuning::{
-    Models, NAME_MOST_BYTES, Profile, built_in, built_in_for, built_in_names, parse,
+    self, Models, NAME_MOST_BYTES, Profile, built_in, built_in_for, built_in_names,
 };
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
@@ -18,7 +18,8 @@ use carryline_tune::output::{confirmation, decisions};
 use carryline_tune::settings::{Settings, VARIABLE};
 use carryline_tune::{Tuned, check, tune};
 use carryline_variants::Family;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The prefix of a built-in profile's name in place of a file.
@@ -40,8 +41,8 @@ pub fn run(
     }
     let in_force = in_force()?;
     let tuned = match &args.check {
-        Some(path) => {
-            let settings = of_this_cpu(path)?;
+        Some(word) => {
+            let settings = of_this_cpu(word)?;
             // What the CPU gets without the file, even if CARRYLINE_TUNING names it.
             let built_in = Settings::from(built_in_for(Model::here()).1);
             check(lab, &built_in, &settings, &sizes, args.budget)?
@@ -125,31 +126,42 @@ fn in_force() -> Result<Settings, Failure> {
 
 /// The settings of a file or a built-in profile, for any CPU.
 fn read(word: &str) -> Result<Settings, Failure> {
-    match word.strip_prefix(BUILT_IN) {
-        Some(name) => built_in(name).map(Settings::from).ok_or_else(|| {
-            let known: Vec<&str> = built_in_names().collect();
-            usage(format!("no built-in profile is named '{name}' (known: {})", known.join(", ")))
-        }),
-        None => {
-            let path = Path::new(word);
-            let text = text_of(path)?;
-            let profile = parse(&text).map_err(|error| refused(path, &error))?;
-            Ok(Settings::from(&profile))
-        }
+    if let Some(name) = word.strip_prefix(BUILT_IN) {
+        return built_in_settings(name);
     }
-}
-
-/// The settings of a file; fails if it is not for this CPU.
-fn of_this_cpu(path: &Path) -> Result<Settings, Failure> {
-    let text = text_of(path)?;
-    let profile = parse(&text).map_err(|error| refused(path, &error))?;
-    // The same checks as in a program that loads the file.
-    carryline::tuning::apply(&text).map_err(|error| refused(path, &error))?;
+    let path = Path::new(word);
+    let bytes = bytes_of(path)?;
+    let text = tuning::text_of(&bytes).map_err(|error| refused(path, &error))?;
+    let profile = tuning::parse(text).map_err(|error| refused(path, &error))?;
     Ok(Settings::from(&profile))
 }
 
-fn text_of(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| usage(format!("{}: {error}", path.display())))
+/// The settings of a built-in profile, or of a file; fails if the file is not for this CPU.
+fn of_this_cpu(path: &Path) -> Result<Settings, Failure> {
+    if let Some(name) = path.to_str().and_then(|word| word.strip_prefix(BUILT_IN)) {
+        return built_in_settings(name);
+    }
+    let bytes = bytes_of(path)?;
+    // The same checks as in a program that loads the file.
+    let profile = tuning::read(&bytes).map_err(|error| refused(path, &error))?;
+    Ok(Settings::from(&profile))
+}
+
+/// The settings of the built-in profile with this name.
+fn built_in_settings(name: &str) -> Result<Settings, Failure> {
+    built_in(name).map(Settings::from).ok_or_else(|| {
+        let known: Vec<&str> = built_in_names().collect();
+        usage(format!("no built-in profile is named '{name}' (known: {})", known.join(", ")))
+    })
+}
+
+/// The bytes of a file, up to one more than a profile may have: then the library refuses it.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(tuning::MOST_FILE_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| refused(path, &error))?;
+    Ok(bytes)
 }
 
 fn refused(path: &Path, error: &dyn std::fmt::Display) -> Failure {

@@ -24,12 +24,15 @@ use std::time::Duration;
 
 /// Tunes the library or the C library.
 pub fn run(args: &Tune, common: &Common) -> Result<u8, Failure> {
-    let families = select::families(&args.family)?;
+    let mut families = select::families(&args.family)?;
     let no_tunables = |family: &&String| {
         Family::from_name(family).is_some_and(|family| !carryline_tune::c_library::FAMILIES.contains(&family))
     };
     if let Some(family) = args.family.iter().find(no_tunables).filter(|_| args.libc) {
         return Err(usage(format!("--family {family}: --libc tunes zero and copy only")));
+    }
+    if args.libc {
+        families.retain(|family| carryline_tune::c_library::FAMILIES.contains(family));
     }
     let least = if args.check.is_some() { Duration::ZERO } else { least_budget(&families) };
     if args.budget < least {

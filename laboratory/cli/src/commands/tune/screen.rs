@@ -40,6 +40,7 @@ fn table(lines: &[Line<'_>], is_check: bool, interrupted: bool) -> Table {
             ChangeVerdict::Mixed => ("slower somewhere", Emphasis::None),
             ChangeVerdict::Slower => ("slower", Emphasis::None),
             ChangeVerdict::Unknown => ("could not be measured", Emphasis::Bad),
+            ChangeVerdict::NotCompared => ("not compared", Emphasis::Faint),
         };
         let cells = vec![
             name.clone(),
@@ -100,9 +101,15 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         });
         return text;
     }
-    say(&confirmed(&tuned.judged));
+    let not_compared: Vec<&str> = tuned.not_compared().map(|judged| judged.change.name.as_str()).collect();
+    if not_compared.len() < tuned.judged.len() {
+        say(&confirmed(&tuned.judged));
+    }
     for sentence in costs(&tuned.judged) {
         say(&sentence);
+    }
+    if !not_compared.is_empty() {
+        say(&format!("Not compared, because no measurement covers it here: {}.", not_compared.join(", ")));
     }
     if !tuned.whole.is_empty() {
         say(&programs(&tuned.whole));
@@ -120,28 +127,39 @@ pub fn library(tuned: &Tuned, is_check: bool, style: Style) -> String {
         ));
     }
     if is_check {
-        let count =
-            |verdict: ChangeVerdict| tuned.judged.iter().filter(|judged| judged.verdict == verdict).count();
-        match (count(ChangeVerdict::Slower), count(ChangeVerdict::Mixed)) {
-            (0, 0) => say("The profile holds here: none of its decisions is slower than without it."),
-            (0, mixed) => say(&format!(
-                "The profile holds here: none of its decisions costs time on average, but {mixed} cost \
-                 time in some cells."
-            )),
-            (slower, _) => {
-                say(&format!("The profile does not hold here: {slower} of its decisions cost time."))
-            }
-        }
+        say(&checked(&tuned.judged));
     } else if tuned.settings == tuned.base {
         say("Nothing to gain here: nothing that the search found was confirmed.");
     }
     text
 }
 
+/// The conclusion of a check.
+fn checked(judged: &[Judged]) -> String {
+    let count = |verdict: ChangeVerdict| judged.iter().filter(|judged| judged.verdict == verdict).count();
+    let compared = judged.len() - count(ChangeVerdict::NotCompared);
+    let holds = match compared == judged.len() {
+        true => "The profile holds here",
+        false => "As far as it was compared, the profile holds here",
+    };
+    match (count(ChangeVerdict::Slower), count(ChangeVerdict::Mixed)) {
+        _ if compared == 0 => {
+            "No decision in which the profile differs was compared: nothing speaks for it or against it."
+                .to_owned()
+        }
+        (0, 0) => format!("{holds}: none of its decisions is slower than without it."),
+        (0, mixed) => format!(
+            "{holds}: none of its decisions costs time on average, but {mixed} cost time in some cells."
+        ),
+        (slower, _) => format!("The profile does not hold here: {slower} of its decisions cost time."),
+    }
+}
+
 /// The basis of the judgements.
 fn confirmed(judged: &[Judged]) -> String {
     let cells: usize = judged.iter().map(|judged| judged.cells.len()).sum();
-    let floor = judged.iter().map(|judged| judged.floor).fold(0.0, f64::max);
+    let compared = judged.iter().filter(|judged| judged.verdict != ChangeVerdict::NotCompared);
+    let floor = compared.map(|judged| judged.floor).fold(0.0, f64::max);
     format!(
         "Compared in new processes at sizes and offsets that the search did not use: {}; two \
          measurements of the settings in force differ by at most {:.1} %.",
@@ -248,4 +266,38 @@ pub fn c_library(tuned: &c_library::Tuned, line: Option<&str>, caches_known: boo
 
 fn paragraph(text: &str, style: Style) -> String {
     wrap(text, style.width.or(Some(100)), 0) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carryline_tune::change::Change;
+
+    fn judged(verdict: ChangeVerdict) -> Judged {
+        let change = Change {
+            name: "last_level_bytes".to_owned(),
+            unit: "bytes",
+            default: "detected".into(),
+            found: 1.into(),
+            shown: ["detected", "1 bytes"].map(str::to_owned),
+            ladder: 0,
+            cells: Vec::new(),
+        };
+        Judged { change, gain: None, floor: 0.005, cells: Vec::new(), verdict }
+    }
+
+    #[test]
+    fn a_check_says_what_was_not_compared() {
+        use ChangeVerdict::{NotCompared, Same, Slower};
+        let of =
+            |verdicts: &[ChangeVerdict]| checked(&verdicts.iter().copied().map(judged).collect::<Vec<_>>());
+        assert!(of(&[Same]).starts_with("The profile holds here: "));
+        assert!(of(&[Same, NotCompared]).starts_with("As far as it was compared, "));
+        assert!(of(&[NotCompared]).starts_with("No decision in which the profile differs was compared"));
+        assert!(of(&[NotCompared, Slower]).starts_with("The profile does not hold here: 1 "));
+        let one = judged(NotCompared);
+        let lines = [("last_level_bytes".to_owned(), "detected".to_owned(), Some(&one))];
+        let text = table(&lines, true, false).render(Style { colour: false, width: None });
+        assert!(text.contains("not compared") && !text.contains("could not be measured"), "{text}");
+    }
 }
