@@ -142,7 +142,7 @@ fn table_text(result: &TableResult, style: Style) -> String {
         table.push(cells.collect(), Emphasis::None);
     }
     let legend = within_null(result).map(|legend| format!("{legend}\n")).unwrap_or_default();
-    format!("{}\n{}{legend}", bold(&safe(&result.title), style), table.render(style))
+    format!("{}\n{}{legend}", bold(&safe(&result.title), style), table.render_in_parts(style))
 }
 
 /// The meaning of [`WITHIN_NULL`], if it is in the table.

@@ -196,7 +196,7 @@ impl Inlining {
                 emphasis,
             );
         }
-        out.push_str(&table.render(style));
+        out.push_str(&table.render_in_parts(style));
         if self.limits.iter().all(|row| row.sizes.is_empty()) {
             return out;
         }
@@ -262,7 +262,7 @@ fn compiler_table(rows: &[InliningRow], style: Style) -> String {
             emphasis,
         );
     }
-    let mut out = table.render(style);
+    let mut out = table.render_in_parts(style);
     let mut all: Vec<&str> = rows.iter().map(|row| row.flags.as_str()).collect();
     all.dedup();
     for (function, reason, flags) in missing {
