@@ -45,7 +45,6 @@ impl Line {
         }
         let elapsed = pace.begin.elapsed();
         let (position, left) = pace.at(elapsed);
-        // The time first: each of these may draw the line.
         self.bar.set_prefix(format!("{left} s"));
         self.bar.set_position(position);
     }
@@ -151,8 +150,9 @@ impl Progress {
 
     /// Sets the message.
     pub fn say(&self, what: impl Into<String>) {
-        self.tick();
+        // The message first: what is drawn at first has a time from the beginning, and is not drawn again at once.
         self.line.bar.set_message(what.into());
+        self.tick();
     }
 
     /// The current message.

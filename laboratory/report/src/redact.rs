@@ -39,8 +39,8 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Finds the names of sizes and of plug-ins in any JSON. Files of one name in several folders get numbers, so that what
-    /// was measured with them stays apart.
+    /// Finds the names of sizes and of the files in commands in any JSON. Files of one name in several folders get numbers, so
+    /// that what was measured with them stays apart.
     #[must_use]
     pub fn of(value: &Value) -> Redaction {
         let mut found = Vec::new();
@@ -167,8 +167,7 @@ impl Redaction {
         if SOURCES.iter().any(|source| text.contains(source)) || text.split(',').all(is_no_path) {
             return text;
         }
-        let name = text.split('/').next().unwrap_or_default().rfind('=').map_or(0, |at| at + 1);
-        let (option, path) = text.split_at(name);
+        let (option, path) = split_path(&text);
         format!("{option}{}", path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
     }
 }
@@ -188,16 +187,19 @@ fn environment(value: &mut Value) {
     }
 }
 
-/// The names of sizes that have files, and the files of plug-ins.
+/// The names of sizes that have files, and the files that commands name.
 fn names_in(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.extend(sizes_in(text)),
         Value::Array(values) => values.iter().for_each(|value| names_in(value, found)),
         Value::Object(object) => {
             for (key, value) in object {
-                match value {
-                    Value::String(line) if key == "command" => {
-                        found.extend(shell_words(line).iter().flatten().flat_map(|word| sizes_in(word)));
+                match (key.as_str(), value) {
+                    ("command", Value::String(line)) => {
+                        shell_words(line).iter().flatten().for_each(|word| files_in(word, found));
+                    }
+                    ("command" | "command_line" | "made_by", Value::Array(words)) => {
+                        words.iter().filter_map(Value::as_str).for_each(|word| files_in(word, found));
                     }
                     _ => names_in(value, found),
                 }
@@ -205,6 +207,21 @@ fn names_in(value: &Value, found: &mut Vec<String>) {
         }
         _ => {}
     }
+}
+
+/// The files and sizes with folders in a word of a command.
+fn files_in(word: &str, found: &mut Vec<String>) {
+    let sizes = sizes_in(word);
+    let is_path = sizes.is_empty() && !word.split(',').all(is_no_path);
+    let path = split_path(word).1.trim_end_matches('/');
+    found.extend((is_path && path.contains('/')).then(|| path.to_owned()));
+    found.extend(sizes);
+}
+
+/// An option or a name up to its `=`, and the path after it.
+fn split_path(word: &str) -> (&str, &str) {
+    let name = word.split('/').next().unwrap_or_default().rfind('=').map_or(0, |at| at + 1);
+    word.split_at(name)
 }
 
 /// The sizes with files and folders in a word: a label or a list of sizes.
@@ -228,17 +245,16 @@ fn folder_end(size: &str) -> Option<usize> {
     file.rfind('/')
 }
 
-/// `capture:x.pcap` for `capture:/a b/x.pcap`.
-fn without_folder(size: &str) -> String {
-    match (size.split_once(':'), folder_end(size)) {
-        (Some((source, _)), Some(end)) => format!("{source}:{}", &size[end + 1..]),
-        _ => size.to_owned(),
-    }
+/// `capture:x.pcap` for `capture:/a b/x.pcap`, and `x.json` for `/a/x.json`.
+fn without_folder(name: &str) -> String {
+    let source = SOURCES.iter().find(|source| name.starts_with(*source)).unwrap_or(&"");
+    folder_end(name).map_or_else(|| name.to_owned(), |end| format!("{source}{}", &name[end + 1..]))
 }
 
 /// The file of a size.
 fn file_of(size: &str) -> Option<String> {
-    let file = size.split_once(':')?.1;
+    let source = SOURCES.iter().find(|source| size.starts_with(*source))?;
+    let file = &size[source.len()..];
     Some(file.rfind("/period:").map_or(file, |at| &file[..at]).to_owned())
 }
 
@@ -296,12 +312,15 @@ mod tests {
         let command = "carryline measure --db '/tmp/Acme Jane Doe/r.sqlite' --report 'Jane Doe/p.html'";
         let value = redacted(json!({
             "runs": [{"command": command}],
-            "command_line": ["carryline", "--db", "/tmp/Acme Jane Doe/r.sqlite", "--sizes=capture:Jane Doe/a.pcap,40"],
+            "base": {"name": "Jane Doe/old.json"},
+            "cells": [{"run": "Jane Doe/old.json"}],
+            "command_line": ["carryline", "compare", "Jane Doe/old.json", "--db", "/tmp/Acme Jane Doe/r.sqlite", "--sizes=capture:Jane Doe/a.pcap,40"],
         }));
         assert_eq!(value["runs"][0]["command"], "carryline measure --db r.sqlite --report p.html");
+        assert!(!value.to_string().contains("Jane"), "the names of runs from files: {value}");
         assert_eq!(
             value["command_line"],
-            json!(["carryline", "--db", "r.sqlite", "--sizes=capture:a.pcap,40"])
+            json!(["carryline", "compare", "old.json", "--db", "r.sqlite", "--sizes=capture:a.pcap,40"])
         );
     }
 

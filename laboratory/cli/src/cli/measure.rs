@@ -18,7 +18,8 @@ pub struct Detail {
 /// How much is measured and how results are printed.
 #[derive(Args, Debug, Clone)]
 pub struct Effort {
-    /// Time for verification and measurement together: 20s, 2m, 500ms.
+    /// Time for verification and measurement together: 20s, 2m, 500ms [default: 20s, of 'run' 60s, or what the plan
+    /// needs].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = super::parse_duration)]
     pub budget: Option<std::time::Duration>,
     /// Worker processes, each of which repeats the measurement with its own memory layout; twice as many if
