@@ -131,7 +131,8 @@ fn applies(command: &str, option: &str, words: &[OsString]) -> bool {
     let excluded = match (command, option) {
         // A rerun has the seed of its run.
         ("rerun", "seed") => true,
-        ("history", "full" | "pairs") => !given("show"),
+        ("history", "full" | "pairs" | "unit") => !given("show"),
+        ("history", "most") => given("show"),
         ("measure", "sizes" | "offsets") => given("segments"),
         ("measure", "segments") => given("sizes") || given("offsets"),
         ("critical", "size") => given("object") || given("bytes"),
@@ -161,6 +162,9 @@ fn to_arguments(option: &str, value: &Spanned<DeValue<'_>>, path: &Path) -> Resu
             "'{option}' must be a string, a number, true or false, or a list of strings and numbers"
         )),
     };
+    if option == "db" && !matches!(value.get_ref(), DeValue::String(_)) {
+        return Err("'db' must be a string: the path of a file".to_owned());
+    }
     let text = match value.get_ref() {
         DeValue::Boolean(true) => return Ok(vec![format!("--{option}").into()]),
         DeValue::Boolean(false) => return Ok(Vec::new()),
@@ -225,6 +229,14 @@ mod tests {
         };
         assert_eq!(of("carryline rerun 1"), "");
         assert_eq!(of("carryline history"), "--seed=7");
+        assert_eq!(
+            options("unit = \"ns\"\n[history]\nmost = 3", "carryline history"),
+            Ok(vec!["--most=3".into()])
+        );
+        assert_eq!(
+            options("unit = \"ns\"\n[history]\nmost = 3", "carryline history --show 1"),
+            Ok(vec!["--unit=ns".into()])
+        );
         assert_eq!(of("carryline history --show 1"), "--full --seed=7");
         assert_eq!(of("carryline measure --segments 1,3"), "--full --seed=7");
         assert_eq!(of("carryline measure"), "--full --offsets=1 --seed=7 --sizes=40");
@@ -253,6 +265,8 @@ mod tests {
             ("seed = 1\nseed = 2", "line 2", "duplicate"),
             ("seed = 1979-05-27", "line 1", "'seed'"),
             ("seed = ", "line 1", ""),
+            ("db = 3", "line 1", "'db' must be a string"),
+            ("db = true", "line 1", "'db' must be a string"),
         ] {
             let error = options(text, "carryline measure").expect_err(text);
             assert!(

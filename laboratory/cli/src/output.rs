@@ -12,6 +12,7 @@ use carryline_results::Warning;
 use carryline_warnings::trust::condensed;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// What every command says that the user interrupted.
@@ -20,33 +21,34 @@ pub const INTERRUPTED: &str = "Interrupted: partial results.";
 /// Line width if standard output is no terminal: lines stay below 160 characters unless a single word is
 /// longer.
 const PIPE_COLUMNS: u16 = 159;
+/// The least line width on a terminal.
+const LEAST_COLUMNS: u16 = 40;
 
 /// The style of standard output: colour and the terminal's width on a terminal, otherwise plain.
 pub fn style() -> Style {
     style_of(&std::io::stdout())
 }
 
-fn style_of(stream: &impl IsTerminal) -> Style {
+fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
     let terminal = stream.is_terminal();
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let width = if terminal { terminal_width() } else { None };
+    let width = if terminal { terminal_width(stream) } else { None };
     Style { colour: terminal && !refused, width: width.or(Some(PIPE_COLUMNS)) }
 }
 
-fn terminal_width() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    (size.ws_col >= 40).then_some(size.ws_col)
+/// The columns of a terminal: where there are few, lines are longer, as a word would be. Some terminals report none.
+fn terminal_width(terminal: &impl AsFd) -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col.max(LEAST_COLUMNS))
 }
 
 /// Prints text on standard output, ending in a newline.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()?;
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end)).and_then(|()| out.flush());
+    written.map_err(|error| anyhow::anyhow!("cannot write to standard output: {error}"))?;
     Ok(())
 }
 
@@ -78,8 +80,28 @@ pub fn head(schema: &'static str) -> Head {
     Head { schema, command: command_line().collect(), date }
 }
 
+/// Prints a text, or writes it to a file; `-` is standard output.
+pub fn write_to(path: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match path.filter(|path| !is_stdout(path)) {
+        None => print(text),
+        Some(path) => {
+            std::fs::write(path, text)
+                .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
+            Ok(())
+        }
+    }
+}
+
+/// True for `-`, which as an output is no file.
+pub fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// Fails if a file cannot be written, before time is spent on its contents. Changes nothing.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    if is_stdout(path) {
+        return Ok(());
+    }
     let refused = |error: std::io::Error| usage(format!("cannot write {}: {error}", path.display()));
     let was_there = path.exists();
     std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(refused)?;

@@ -103,16 +103,24 @@ impl Prepared {
         common: &Common,
     ) -> Result<Option<Finished>, Failure> {
         let mut plan = plan.clone();
+        let usual = plan.budget;
         if plan.situations.is_empty() {
             return Err(usage("nothing to measure: no variant or plug-in is of these families"));
         }
         here.check_memory(&plan.situations)?;
         if let Some(path) = &effort.report {
+            if output::is_stdout(path) {
+                return Err(usage("--report -: the results go to standard output; name a file"));
+            }
             output::check_writable(path)?;
         }
         let speed = std::cell::OnceCell::new();
         let speed = || *speed.get_or_init(Speed::here);
         let mut forecast = Forecast::of(&plan, here, Depth::Full, speed);
+        if effort.budget.is_none() {
+            // Only a budget that the user has given can be too short.
+            plan.budget = forecast.budget_of_at_least(plan.budget);
+        }
         let fewer = forecast.replicates_within(plan.budget, plan.replicates);
         if effort.replicates.is_none() && fewer < plan.replicates {
             output::note(
@@ -126,6 +134,7 @@ impl Prepared {
             plan.replicates = fewer;
             forecast = Forecast::of(&plan, here, Depth::Full, speed);
         }
+        let grown = plan.budget > usual;
         let plan = &plan;
         if let Some(note) = forecast.against(plan.budget) {
             output::note(&note, common);
@@ -134,11 +143,15 @@ impl Prepared {
             print_plan(plan, &forecast, common)?;
             return Ok(None);
         }
+        if grown {
+            output::note(&format!("this takes {}, as --plan shows", forecast.expected(plan.budget)), common);
+        }
         let setting = RunContext {
             here,
             supervisor: &self.supervisor,
             selection: &self.selection,
             depth: Depth::Full,
+            forecast,
             cpu: self.cpu,
             save: !effort.no_save,
             db: common.db.as_deref(),

@@ -147,6 +147,10 @@ impl FromStr for Cache {
         if word == "hot" {
             return Ok(Cache::HOT);
         }
+        if word == "cold" {
+            let methods = "how is part of the name: cold:clflush, cold:evict or cold:arena";
+            return beyond("cache state", word, Cache::WORDS, methods);
+        }
         if let Some(percent) = word.strip_prefix("mixed:") {
             let plain = percent.bytes().all(|byte| byte.is_ascii_digit());
             return match percent.parse::<u8>() {

@@ -14,7 +14,7 @@ pub mod sizes;
 pub use beside::Beside;
 pub use cache::{Cache, CacheMethod, ColdBatch, Operands};
 use carryline_machine::arena::Pages;
-use carryline_machine::words::{UnknownWord, unknown};
+use carryline_machine::words::{UnknownWord, beyond, is_whole_number, unknown};
 pub use offsets::Offsets;
 
 use crate::sizes::Sizes;
@@ -133,6 +133,7 @@ impl Then {
 impl FromStr for Then {
     type Err = UnknownWord;
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        const FIELD: &str = "word for what follows a call ('--then')";
         let bytes = |text: &str| carryline_machine::words::parse_bytes(text).ok().filter(|bytes| *bytes > 0);
         match word.split_once(':') {
             None if word == "nothing" => Ok(Then::Nothing),
@@ -141,7 +142,10 @@ impl FromStr for Then {
                 Ok(Then::ReadLater(bytes(size).unwrap_or(0)))
             }
             Some(("victim", size)) if bytes(size).is_some() => Ok(Then::Victim(bytes(size).unwrap_or(0))),
-            _ => unknown("word for what follows a call ('--then')", word, Then::WORDS),
+            Some(("read-later" | "victim", number)) if is_whole_number(number) => {
+                beyond(FIELD, word, Then::WORDS, "BYTES is at least 1")
+            }
+            _ => unknown(FIELD, word, Then::WORDS),
         }
     }
 }
@@ -208,6 +212,9 @@ mod tests {
     #[test]
     fn invalid_words_are_errors() {
         assert!("read-later:".parse::<Then>().is_err());
-        assert!("victim:0".parse::<Then>().is_err());
+        for word in ["victim:0", "read-later:0", "read-later:-1"] {
+            let error = word.parse::<Then>().expect_err(word).to_string();
+            assert!(error.contains("BYTES is at least 1"), "{error}");
+        }
     }
 }

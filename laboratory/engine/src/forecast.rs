@@ -118,6 +118,16 @@ impl Forecast {
         self.proof.saturating_add(self.each.saturating_mul(self.processes))
     }
 
+    /// A budget of whole seconds that suffices, but at least the usual one.
+    #[must_use]
+    pub fn budget_of_at_least(&self, usual: Duration) -> Duration {
+        let total = self.total();
+        match total > usual {
+            true => Duration::from_secs(total.as_secs().saturating_add(1)),
+            false => usual,
+        }
+    }
+
     /// The largest number of replicates, up to `replicates`, that fits into the budget; at least 1.
     #[must_use]
     pub fn replicates_within(&self, budget: Duration, replicates: u32) -> u32 {
@@ -215,6 +225,10 @@ mod tests {
             "at least one, however small the budget"
         );
         assert_eq!(large.replicates_within(large.each * 3, 5), 3);
+        assert_eq!(small.budget_of_at_least(Duration::from_secs(60)), Duration::from_secs(60));
+        let enough = large.budget_of_at_least(Duration::from_secs(3));
+        assert_eq!((large.against(enough), large.replicates_within(enough, 5)), (None, 5));
+        assert!(large.expected(enough) == format!("about {} s", enough.as_secs()));
         let once = forecast(8 << 30, 1);
         assert_eq!(once.against(once.total()), None);
         assert!(once.against(once.total().div_f64(1.4)).is_some());

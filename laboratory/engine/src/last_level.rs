@@ -23,7 +23,7 @@ pub fn measured(
 ) -> Result<CacheSizes, SuperviseError> {
     let caches = here.caches;
     let Some(most_bytes) = largest_within(&caches, plan) else { return Ok(caches) };
-    progress.say("measuring how much of the last cache level is available");
+    progress.say("measuring the share of the last-level cache");
     let mut held_bytes = None;
     let stop = || {
         progress.tick();

@@ -2,19 +2,59 @@
 //!
 //! The total time is an estimate that is corrected by the speed of the verification and by the time of the
 //! first worker processes. While work continues, the line always shows some time left.
+//!
+//! A thread moves the line while whoever works waits for something else, such as a compiler. It exists only if the line is
+//! shown, and stays off the CPU on which workers measure by default.
 
+use carryline_machine::process;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Steps of the bar: tenths of a percent.
 const STEPS: u64 = 1000;
+/// How often the thread moves the line.
+const TICK: Duration = Duration::from_millis(300);
+/// The line: beside it, 80 columns leave 50 for what is being done.
+const TEMPLATE: &str = "{bar:10} {percent:>3} % {prefix:>6} left  {wide_msg}";
 
 /// A progress line on standard error.
 pub struct Progress {
+    line: Arc<Line>,
+    /// Dropped with the line, which ends the thread.
+    _until: Option<Sender<()>>,
+}
+
+struct Line {
     bar: ProgressBar,
     pace: Mutex<Pace>,
+}
+
+impl Line {
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves the bar to the current time.
+    fn tick(&self) {
+        let mut pace = self.pace();
+        if pace.finished {
+            return;
+        }
+        let elapsed = pace.begin.elapsed();
+        let (position, left) = pace.at(elapsed);
+        self.bar.set_prefix(format!("{left} s"));
+        self.bar.set_position(position);
+    }
+
+    fn tick_until(&self, end: &Receiver<()>) {
+        let _kept_off = process::allowed_cpus().last().map(|cpu| process::keep_off(*cpu));
+        while end.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            self.tick();
+        }
+    }
 }
 
 /// The progress of work and its estimated total time.
@@ -31,6 +71,8 @@ struct Pace {
     budget: Duration,
     /// The most steps shown so far.
     shown: u64,
+    /// Whether the line is removed.
+    finished: bool,
 }
 
 impl Pace {
@@ -70,68 +112,90 @@ impl Progress {
     pub fn with_verification(expected: Duration, budget: Duration, after: Duration, quiet: bool) -> Progress {
         let shown = !quiet && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:24} {percent:>3} % {prefix:>6} left  {wide_msg}")
-        {
-            bar.set_style(style.progress_chars("=> "));
+        let progress = Progress::on(target, expected, budget, after);
+        match shown {
+            true => progress.that_ticks(),
+            false => progress,
         }
-        let begin = Instant::now();
-        let pace = Pace {
-            begin,
+    }
+
+    fn on(target: ProgressDrawTarget, expected: Duration, budget: Duration, after: Duration) -> Progress {
+        let mut pace = Pace {
+            begin: Instant::now(),
             expected,
             verification_from: Duration::ZERO,
             after_verification: after,
             budget,
             shown: 0,
+            finished: false,
         };
-        Progress { bar, pace: Mutex::new(pace) }
+        let (_, left) = pace.at(Duration::ZERO);
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target).with_prefix(format!("{left} s"));
+        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Progress { line: Arc::new(Line { bar, pace: Mutex::new(pace) }), _until: None }
+    }
+
+    /// This line, moved by a thread. Without one it moves when told to.
+    fn that_ticks(mut self) -> Progress {
+        let (until, end) = channel();
+        let line = Arc::clone(&self.line);
+        let ticks = std::thread::Builder::new().name("progress".to_owned());
+        if ticks.spawn(move || line.tick_until(&end)).is_ok() {
+            self._until = Some(until);
+        }
+        self
     }
 
     /// Sets the message.
     pub fn say(&self, what: impl Into<String>) {
-        self.bar.set_message(what.into());
+        // The message first: what is drawn at first has a time from the beginning, and is not drawn again at once.
+        self.line.bar.set_message(what.into());
         self.tick();
     }
 
     /// The current message.
     pub fn said(&self) -> String {
-        self.bar.message()
+        self.line.bar.message()
     }
 
     /// Corrects the estimate: `left` remains.
     pub fn expect_left(&self, left: Duration) {
-        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pace = self.line.pace();
         pace.expected = pace.begin.elapsed() + left;
     }
 
     /// The verification of many subjects begins.
     pub fn verification_begins(&self) {
-        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pace = self.line.pace();
         pace.verification_from = pace.begin.elapsed();
     }
 
     /// Corrects the estimate by the speed of the verification: `done` subjects of `of` are verified.
     pub fn verified(&self, done: usize, of: usize) {
-        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pace = self.line.pace();
         let elapsed = pace.begin.elapsed();
         pace.verified(elapsed, done, of);
     }
 
     /// Updates the bar to the current time.
     pub fn tick(&self) {
-        let (position, left) = {
-            let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
-            let elapsed = pace.begin.elapsed();
-            pace.at(elapsed)
-        };
-        self.bar.set_position(position);
-        self.bar.set_prefix(format!("{left} s"));
+        self.line.tick();
     }
 
     /// Removes the line.
     pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        let mut pace = self.line.pace();
+        pace.finished = true;
+        self.line.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Progress {
+    /// A command that fails leaves no line behind.
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
@@ -149,6 +213,7 @@ mod tests {
             after_verification: after * SECOND,
             budget: budget * SECOND,
             shown: 0,
+            finished: false,
         }
     }
 
@@ -179,5 +244,76 @@ mod tests {
         pace.verification_from = 30 * SECOND;
         pace.verified(31 * SECOND, 10, 20);
         assert_eq!(pace.expected, 36 * SECOND, "a later verification has its own speed");
+    }
+    /// What a terminal of 80 columns has been sent since its line was last cleared.
+    #[derive(Clone, Debug, Default)]
+    struct Sent(Arc<Mutex<String>>);
+
+    impl Sent {
+        fn text(&self) -> String {
+            self.0.lock().expect("no panic").clone()
+        }
+
+        fn write(&self, text: &str) -> std::io::Result<()> {
+            self.0.lock().expect("no panic").push_str(text);
+            Ok(())
+        }
+    }
+
+    impl indicatif::TermLike for Sent {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> std::io::Result<()> {
+            self.write(text)
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            self.write(text)
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            self.0.lock().expect("no panic").clear();
+            Ok(())
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_line_begins_with_a_time_moves_by_itself_and_leaves_room_for_what_is_done() {
+        let terminal = Sent::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let line = Progress::on(target, 100 * SECOND, 100 * SECOND, Duration::ZERO).that_ticks();
+        line.say("verifying 12 of 47: copy_checksum/avx512_merged_copy");
+        let until = |words: &[&str]| {
+            let has_all = |text: &str| words.iter().all(|word| text.contains(word));
+            for _ in 0..6000 {
+                if has_all(&terminal.text()) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            panic!("no {words:?} in {:?}", terminal.text());
+        };
+        let first = terminal.text();
+        assert!(first.is_empty() || first.contains(" s left"), "a line without a time: {first:?}");
+        until(&[" s left", "verifying 12 of 47: copy_checksum/avx512_merged_"]);
+        line.expect_left(5000 * SECOND);
+        until(&["5000 s left"]);
+        line.finish();
+        line.tick();
+        assert_eq!(terminal.text(), "", "a removed line stays removed");
     }
 }

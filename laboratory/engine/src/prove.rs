@@ -72,7 +72,7 @@ pub fn to_depth(
             return Ok(None);
         }
         let so_far = done.load(Ordering::Relaxed);
-        progress.say(format!("verifying {subject} ({so_far} of {runs} done)"));
+        progress.say(format!("verifying {so_far} of {runs}: {subject}"));
         let verdict = one(supervisor, plugins, subject, inputs, progress)?;
         // A subject that cannot run here takes no time.
         if verdict.as_ref().is_some_and(|verdict| !matches!(verdict, ProofVerdict::Unsupported(_))) {

@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::prove::{self, Proof, ProofVerdict};
 use super::{select::Selection, warnings};
 use crate::failure::Failure;
-use crate::forecast::{Forecast, Speed};
+use crate::forecast::Forecast;
 use crate::interrupt;
 use crate::last_level;
 use crate::supervise::Supervisor;
@@ -50,6 +50,8 @@ pub struct RunContext<'a> {
     pub selection: &'a Selection,
     /// How thoroughly they are verified before the first worker measures; each worker takes a sample again.
     pub depth: Depth,
+    /// The time that the plan needs, as the command has stated it.
+    pub forecast: Forecast,
     /// The logical CPU to measure on.
     pub cpu: Option<usize>,
     /// Whether to store the results.
@@ -106,7 +108,7 @@ pub fn execute(plan: &RunPlan, context: &RunContext<'_>) -> Result<Finished, Fai
         true => Some(open_store(context.db).map_err(|error| crate::failure::usage(error.to_string()))?),
         false => None,
     };
-    let forecast = Forecast::of(plan, context.here, context.depth, Speed::here);
+    let forecast = &context.forecast;
     let progress = Progress::with_verification(
         plan.budget.max(forecast.total()),
         plan.budget,

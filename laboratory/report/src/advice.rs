@@ -80,6 +80,8 @@ pub struct Choice {
     /// Where another variant is faster: relative extra time, the faster variant, and where; the largest loss
     /// first.
     pub losses: Vec<(f64, String, String)>,
+    /// Whether the run measured everything that was planned.
+    pub complete: bool,
 }
 
 /// Derives the advice from a run.
@@ -96,6 +98,7 @@ pub fn advice(run: &RunResult, roles: &Roles) -> Advice {
     let isolated = isolated(run);
     let gains = by_family.iter().filter_map(|(_, situations)| tuning::c_library(situations, place));
     let chosen = || by_family.iter().filter_map(|(family, of)| choice(*family, of, roles, tolerance));
+    let chosen = || chosen().map(|choice| Choice { complete: run.complete, ..choice });
     let unreliable = unreliable(run);
     let choices: Vec<Choice> = if unreliable.is_some() { vec![] } else { chosen().collect() };
     let is_advice = unreliable.is_none() && !choices.is_empty();
@@ -155,6 +158,12 @@ pub fn machine(run: &RunResult) -> String {
             false => "a machine described by another version of this program".to_owned(),
         };
     };
+    described(&here)
+}
+
+/// A machine in a line: its CPU, the number of CPUs, the C library.
+#[must_use]
+pub fn described(here: &Environment) -> String {
     let cpu = &here.cpu;
     let name = cpu.brand.as_deref().unwrap_or("an unnamed CPU");
     let core = cpu.core().map(|core| format!(" ({core})")).unwrap_or_default();
@@ -164,7 +173,7 @@ pub fn machine(run: &RunResult) -> String {
         "unknown" => "virtual machine".to_owned(),
         by => format!("virtual machine ({by})"),
     }));
-    parts.push(here.system.libc);
+    parts.push(here.system.libc.clone());
     if !cpu.masked_features.is_empty() {
         parts.push(format!("without {}", cpu.masked_features.join(", ")));
     }
@@ -224,6 +233,7 @@ fn choice(family: Family, all: &[Situation<'_>], roles: &Roles, tolerance: f64) 
         gains: vec![],
         same: vec![],
         losses: vec![],
+        complete: true,
     };
     for situation in all {
         let Some(own) = measured(situation, name) else { continue };

@@ -110,24 +110,24 @@ impl Shown<'_> {
     fn reliability(&self) -> Vec<String> {
         let between = &self.comparison.between_runs;
         let (core, beyond) = (between.core_caches, between.beyond);
-        let mut lines = match (self.comparison.pairing, between.controls) {
+        let mut lines = match (self.comparison.pairing, between.lack()) {
             (Pairing::Identical, _) => return vec!["both are the same run".to_owned()],
             (Pairing::Replicates, _) => {
                 vec!["the two were measured alternately, process by process".to_owned()]
             }
-            (Pairing::None, 0) => vec![format!(
-                "noise between runs: assumed to be {}, for lack of rows that cannot have changed; included in \
-                 the intervals",
+            (Pairing::None, Some(lack)) => vec![format!(
+                "noise between runs: {} ({lack}); included in the intervals",
                 percent_fine(core.spread)
             )],
-            (Pairing::None, rows) => vec![format!(
-                "noise between runs: {} within a core's caches, {} beyond, from {rows} rows that cannot have \
+            (Pairing::None, None) => vec![format!(
+                "noise between runs: {} within a core's caches, {} beyond, from {} rows that cannot have \
                  changed; included in the intervals",
                 percent_fine(core.spread),
-                percent_fine(beyond.spread)
+                percent_fine(beyond.spread),
+                between.controls
             )],
         };
-        if between.controls > 0 {
+        if between.controls > 0 && !between.assumed {
             let shift = format!("{} within a core's caches and {} beyond", ratio(core), ratio(beyond));
             let correction = match (core.taken_off, beyond.taken_off) {
                 (true, true) => "removed from all ratios",
@@ -234,6 +234,7 @@ mod tests {
                 core_caches: Noise { controls_ratio: 1.012, taken_off: true, spread: 0.012 },
                 beyond: Noise { controls_ratio: 0.97, taken_off: true, spread: 0.03 },
                 controls: 212,
+                assumed: false,
             },
             cells,
             ratio: Some(Ratio { median: 0.66, low: 0.65, high: 0.67 }),
@@ -257,6 +258,17 @@ mod tests {
         insta::assert_snapshot!(shown.to_text(Style { colour: false, width: Some(80) }));
         let full = Shown { full: true, ..shown }.to_text(Style::default());
         assert!(full.contains("in the base: the CPU lacks adx") && full.contains("libc_memcpy"), "{full}");
+    }
+
+    #[test]
+    fn assumed_noise_is_called_so_with_the_number_of_rows() {
+        let mut comparison = comparison();
+        (comparison.between_runs.assumed, comparison.between_runs.controls) = (true, 4);
+        let shown =
+            Shown { base: "run 12", other: "run 14", remarks: &[], comparison: &comparison, full: false };
+        let text = shown.to_text(Style::default());
+        let lack = "1.2 % (assumed: only 4 of the 8 rows needed that cannot have changed)";
+        assert!(text.contains(lack) && !text.contains("these rows took"), "{text}");
     }
 
     #[test]

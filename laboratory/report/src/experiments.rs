@@ -9,6 +9,8 @@ use carryline_results::sources::{self, Source};
 
 /// The width of the table of claims without a terminal.
 const CLAIMS_WIDTH: u16 = 150;
+/// The width from which the table of claims has a column for the sources.
+const WITH_SOURCES: u16 = 92;
 
 /// All experiments, followed by a table of all claims.
 #[must_use]
@@ -49,25 +51,25 @@ pub fn claims_text(experiments: &[ExperimentResult], style: Style) -> String {
     if claims.is_empty() {
         return String::new();
     }
-    let mut table = Table::new([
-        ("", ColumnKind::Number),
-        ("source", ColumnKind::Text),
-        ("claim", ColumnKind::Text),
-        ("published", ColumnKind::Text),
-        ("here", ColumnKind::Text),
-        ("verdict", ColumnKind::Text),
-    ]);
+    // Where there is no room for the sources, they are before the reasons.
+    let width = style.width.unwrap_or(CLAIMS_WIDTH);
+    let has_source = width >= WITH_SOURCES;
+    let mut columns = vec![("", ColumnKind::Number)];
+    columns.extend(has_source.then_some(("source", ColumnKind::Text)));
+    columns.extend(["claim", "published", "here", "verdict"].map(|head| (head, ColumnKind::Text)));
+    let mut table = Table::new(columns);
     let mut sentences = String::new();
     for (number, claim) in (1..).zip(&claims) {
-        let row = [&claim.source, &claim.text, &claim.published, &claim.measured];
-        let mut row: Vec<String> = row.map(|text| safe(text)).into();
-        row.insert(0, number_with(f64::from(number), 0));
+        let mut row = vec![number_with(f64::from(number), 0)];
+        row.extend(has_source.then(|| safe(&claim.source)));
+        row.extend([&claim.text, &claim.published, &claim.measured].map(|text| safe(text)));
         row.push(claim.verdict.to_string());
         table.push(row, emphasis(claim.verdict));
-        sentences.push_str(&wrap(&format!("{number}. {}.", safe(&claim.why)), style.width, 4));
+        let source = if has_source { String::new() } else { format!("{}: ", safe(&claim.source)) };
+        sentences.push_str(&wrap(&format!("{number}. {source}{}.", safe(&claim.why)), style.width, 4));
         sentences.push('\n');
     }
-    let wide = Style { width: Some(style.width.unwrap_or(CLAIMS_WIDTH).max(90)), ..style };
+    let wide = Style { width: Some(width), ..style };
     format!(
         "{}\n{}\n{}\n{sentences}\n{}\n",
         bold("Claims", style),
@@ -142,7 +144,7 @@ fn table_text(result: &TableResult, style: Style) -> String {
         table.push(cells.collect(), Emphasis::None);
     }
     let legend = within_null(result).map(|legend| format!("{legend}\n")).unwrap_or_default();
-    format!("{}\n{}{legend}", bold(&safe(&result.title), style), table.render(style))
+    format!("{}\n{}{legend}", bold(&safe(&result.title), style), table.render_in_parts(style))
 }
 
 /// The meaning of [`WITHIN_NULL`], if it is in the table.
@@ -219,5 +221,12 @@ mod tests {
 
         2 claims: holds 1, cannot be measured here 1
         ");
+    }
+
+    #[test]
+    fn claims_fit_into_80_columns_with_their_sources_before_the_reasons() {
+        let text = claims_text(&[experiment()], Style { colour: false, width: Some(80) });
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("1. evans-2003: 'slow' 300 ticks") && text.contains("cannot be"), "{text}");
     }
 }

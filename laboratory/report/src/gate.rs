@@ -3,7 +3,51 @@
 use crate::table::{ColumnKind, Emphasis, Style, Table};
 use crate::text::safe;
 use crate::units::{number_with, percent_fine};
-use carryline_results::comparison::Verdict;
+use serde::Serialize;
+
+/// Whether a cell passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateVerdict {
+    /// Slower than the limit allows.
+    Slower,
+    /// There is no verdict.
+    Unknown,
+    /// Slower than the base, within the limit.
+    Allowed,
+    /// Within the limit, and not found to differ from the base.
+    Same,
+    /// Faster than the base.
+    Faster,
+}
+
+impl GateVerdict {
+    /// Every verdict, in the order of the table.
+    const ALL: [GateVerdict; 5] = [
+        GateVerdict::Slower,
+        GateVerdict::Unknown,
+        GateVerdict::Allowed,
+        GateVerdict::Same,
+        GateVerdict::Faster,
+    ];
+
+    /// The verdict in a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            GateVerdict::Slower => "slower",
+            GateVerdict::Unknown => "unknown",
+            GateVerdict::Allowed => "allowed",
+            GateVerdict::Same => "same",
+            GateVerdict::Faster => "faster",
+        }
+    }
+
+    /// True if a cell passes.
+    const fn passes(self) -> bool {
+        matches!(self, GateVerdict::Allowed | GateVerdict::Same | GateVerdict::Faster)
+    }
+}
 
 /// The result for a cell.
 #[derive(Clone, Debug)]
@@ -16,8 +60,8 @@ pub struct GateLine {
     pub ratio: Option<f64>,
     /// The confidence bounds of the ratio.
     pub bounds: Option<(f64, f64)>,
-    /// `slower` than allowed, `same`, `faster`, or `unknown`.
-    pub verdict: Verdict,
+    /// The verdict.
+    pub verdict: GateVerdict,
 }
 
 impl GateLine {
@@ -41,16 +85,13 @@ pub fn to_text(lines: &[GateLine], full: bool, style: Style) -> String {
         ("bounds", ColumnKind::Name),
     ]);
     let mut any = false;
-    for verdict in [Verdict::Slower, Verdict::Unknown, Verdict::Same, Verdict::Faster] {
-        if !full && matches!(verdict, Verdict::Same | Verdict::Faster) {
-            continue;
-        }
+    for verdict in GateVerdict::ALL.into_iter().filter(|verdict| full || !verdict.passes()) {
         for line in lines.iter().filter(|line| line.verdict == verdict) {
             any = true;
             let emphasis = match verdict {
-                Verdict::Slower => Emphasis::Bad,
-                Verdict::Unknown => Emphasis::Faint,
-                Verdict::Same | Verdict::Faster => Emphasis::None,
+                GateVerdict::Slower => Emphasis::Bad,
+                GateVerdict::Unknown => Emphasis::Faint,
+                _ => Emphasis::None,
             };
             let time =
                 line.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{}x", number_with(ratio, 3)));
@@ -74,9 +115,9 @@ pub fn annotations(lines: &[GateLine], base: &str, limit: f64) -> String {
     let mut out = String::new();
     for line in lines {
         let (command, what) = match line.verdict {
-            Verdict::Slower => ("error", "slower"),
-            Verdict::Unknown => ("warning", "unknown"),
-            Verdict::Same | Verdict::Faster => continue,
+            GateVerdict::Slower => ("error", "slower"),
+            GateVerdict::Unknown => ("warning", "unknown"),
+            GateVerdict::Allowed | GateVerdict::Same | GateVerdict::Faster => continue,
         };
         let title = format!("carryline: {} in {}: {what}", line.variant, line.situation);
         let time = line
@@ -103,7 +144,7 @@ fn property(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn line(verdict: Verdict) -> GateLine {
+    fn line(verdict: GateVerdict) -> GateLine {
         GateLine {
             situation: "checksum 1500, hot".to_owned(),
             variant: "carryline".to_owned(),
@@ -116,9 +157,9 @@ mod tests {
     #[test]
     fn annotations_are_github_workflow_commands() {
         let lines = [
-            line(Verdict::Slower),
-            line(Verdict::Same),
-            GateLine { ratio: None, bounds: None, ..line(Verdict::Unknown) },
+            line(GateVerdict::Slower),
+            line(GateVerdict::Same),
+            GateLine { ratio: None, bounds: None, ..line(GateVerdict::Unknown) },
         ];
         let text = annotations(&lines, "run 12", 0.03);
         assert_eq!(
@@ -132,7 +173,7 @@ mod tests {
 
     #[test]
     fn passing_cells_are_shown_on_request() {
-        let lines = [line(Verdict::Same), line(Verdict::Faster)];
+        let lines = [line(GateVerdict::Same), line(GateVerdict::Faster)];
         assert_eq!(to_text(&lines, false, Style::default()), "");
         assert!(to_text(&lines, true, Style::default()).contains("[1.041, 1.062]"));
     }

@@ -196,7 +196,10 @@ impl Inlining {
                 emphasis,
             );
         }
-        out.push_str(&table.render(style));
+        out.push_str(&match table.fits(style) {
+            true => table.render(style),
+            false => table.render_as_list(3, style),
+        });
         if self.limits.iter().all(|row| row.sizes.is_empty()) {
             return out;
         }
@@ -262,7 +265,10 @@ fn compiler_table(rows: &[InliningRow], style: Style) -> String {
             emphasis,
         );
     }
-    let mut out = table.render(style);
+    let mut out = match table.fits(style) {
+        true => table.render(style),
+        false => table.render_as_list(2, style),
+    };
     let mut all: Vec<&str> = rows.iter().map(|row| row.flags.as_str()).collect();
     all.dedup();
     for (function, reason, flags) in missing {

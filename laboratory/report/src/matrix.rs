@@ -90,7 +90,7 @@ fn matrix(run: &RunResult, unit: Unit, key: (Family, Dependence), cells: &[&Cell
     let failed = cells.iter().filter(|cell| cell.status != Status::Ok);
     let reasons = failed.map(|cell| {
         let detail = cell.detail.as_deref().unwrap_or("no reason given");
-        format!("{}: {}: {}", safe(&cell.variant), status_word(cell.status), safe(detail))
+        format!("{}: {}: {}", safe(&cell.variant), status_word(cell.status, Some(detail)), safe(detail))
     });
     let batches = ordered.iter().filter_map(|here| {
         let calls = here.iter().find_map(|cell| cell.observed.as_ref()?.batch_calls)?;
@@ -116,7 +116,7 @@ fn entry(scale: &Scale, cell: &Cell, place: usize) -> Entry {
     let figure = scale.headline(cell);
     let text = match cell.status {
         Status::Ok => figure.map_or_else(|| "-".to_owned(), |figure| figure.text()),
-        failed => status_word(failed).to_owned(),
+        failed => status_word(failed, cell.detail.as_deref()).to_owned(),
     };
     let interval = figure.map_or_else(String::new, |figure| figure.interval());
     Entry { text, interval, best: cell.rank == Some(1), place }

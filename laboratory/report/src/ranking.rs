@@ -13,6 +13,7 @@ use crate::roles::Roles;
 use crate::text::{enumerate, safe};
 use crate::units::{Unit, percent, percent_fine, times};
 use carryline_conditions::Dependence;
+use carryline_results::cells::NO_TIME;
 use carryline_results::{Cell, RunResult, Status};
 use carryline_statistics::letter_groups;
 use carryline_variants::{Family, Role, find};
@@ -286,10 +287,11 @@ fn noise_floor(run: &RunResult, situation: &str) -> Option<f64> {
     Some(here.map_or(floor.relative, |(_, relative)| *relative))
 }
 
-/// The status as printed in tables.
+/// The status as printed in tables. Without figures for want of time, nothing timed out.
 #[must_use]
-pub const fn status_word(status: Status) -> &'static str {
+pub fn status_word(status: Status, detail: Option<&str>) -> &'static str {
     match status {
+        Status::TimedOut if detail.is_some_and(|detail| detail.starts_with(NO_TIME)) => "not measured",
         Status::Ok => "ok",
         Status::Unsupported => "unsupported",
         Status::Crashed => "crashed",

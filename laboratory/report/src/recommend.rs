@@ -171,7 +171,7 @@ fn our_standing(situations: &[Situation], ours: &str) -> Option<String> {
     let mut losses = vec![];
     for (situation, own) in &entered {
         if own.status != Status::Ok {
-            losses.push(format!("{}: {}", situation.words(), status_word(own.status)));
+            losses.push(format!("{}: {}", situation.words(), status_word(own.status, own.detail.as_deref())));
         } else if own.rank.is_some_and(|rank| rank > 1) {
             let winner = situation.first();
             let longer = slower_by(own, winner).map_or_else(

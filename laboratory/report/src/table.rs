@@ -5,7 +5,7 @@
 //! widths are right and piped output is plain.
 //! for, so that every width is right and piped output is plain.
 
-use crate::text::safe;
+use crate::text::{safe, wrap};
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width, presets,
 };
@@ -157,6 +157,35 @@ impl Table {
         }
         let parts: Vec<String> = parts.iter().map(|part| self.part(part).render(style)).collect();
         parts.join("\n")
+    }
+
+    /// True if the table is no wider than the style allows once its text is wrapped.
+    #[must_use]
+    pub fn fits(&self, style: Style) -> bool {
+        let gaps = GAP * self.columns.len().saturating_sub(1);
+        let least = (0..self.columns.len()).map(|column| self.least_width(column)).sum::<usize>() + gaps;
+        style.width.is_none_or(|width| least <= usize::from(width))
+    }
+
+    /// The rows below one another, for tables that do not fit: the first `of_title` columns in a line, then each further
+    /// column that is not empty, with its header.
+    #[must_use]
+    pub fn render_as_list(&self, of_title: usize, style: Style) -> String {
+        let mut out = String::new();
+        for (cells, emphasis) in &self.rows {
+            let title: Vec<String> =
+                cells.iter().take(of_title).map(|cell| safe(cell)).filter(|cell| !cell.is_empty()).collect();
+            out.push_str(&emphasise(&wrap(&title.join(" "), style.width, 4), *emphasis, style));
+            out.push('\n');
+            for ((header, _), cell) in self.columns.iter().zip(cells).skip(of_title) {
+                if !matches!(cell.as_str(), "" | "-") {
+                    let line = format!("{}: {}", header.replace('\n', " "), safe(cell));
+                    let width = style.width.map(|width| width.saturating_sub(2));
+                    out.push_str(&format!("  {}\n", wrap(&line, width, 4)));
+                }
+            }
+        }
+        out
     }
 
     /// The width that a column needs at least.

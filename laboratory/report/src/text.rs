@@ -51,20 +51,79 @@ pub fn wrap(paragraph: &str, width: Option<u16>, indent: usize) -> String {
     out
 }
 
-/// The words of a command as a shell reads them: those with other than plain characters are in quotes.
+/// The words of a command as a shell reads them: those with other than plain characters are in quotes, but not the
+/// `~/` of a home directory, which a shell expands only outside them, and only at the start of a word.
 ///
 /// ```
 /// use carryline_report::text::shell;
 /// assert_eq!(shell(["verify", "zero/avx*", "it's", ""]), r"verify 'zero/avx*' 'it'\''s' ''");
+/// assert_eq!(shell(["~/a b", "--db=~/r", "capture:~/c"]), r#"~/'a b' --db="$HOME"/r capture:"$HOME"/c"#);
 /// ```
 #[must_use]
 pub fn shell<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    words.into_iter().map(quoted_word).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted_word(word: &str) -> String {
+    if let Some(rest) = word.strip_prefix("~/") {
+        return format!("~/{}", if rest.is_empty() { String::new() } else { quoted(rest) });
+    }
+    let mut out = String::new();
+    let mut rest = word;
+    while let Some(at) = HOMES.iter().filter_map(|home| rest.find(home)).min() {
+        out.push_str(&quoted(&rest[..=at]));
+        out.push_str("\"$HOME\"/");
+        rest = &rest[at + 3..];
+    }
+    if !rest.is_empty() || out.is_empty() {
+        out.push_str(&quoted(rest));
+    }
+    out
+}
+
+/// Where a home directory begins within a word.
+const HOMES: [&str; 3] = ["=~/", ":~/", ",~/"];
+
+fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
-    let quoted = words.into_iter().map(|word| match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    });
-    quoted.collect::<Vec<_>>().join(" ")
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// The words of a line that [`shell`] has made; `None` if a quote is not closed.
+///
+/// ```
+/// use carryline_report::text::{shell, shell_words};
+/// let words = ["--db", "~/a b", "capture:~/c", "it's", ""];
+/// assert_eq!(shell_words(&shell(words)).unwrap(), words);
+/// assert_eq!(shell_words("a 'b"), None);
+/// ```
+#[must_use]
+pub fn shell_words(line: &str) -> Option<Vec<String>> {
+    let line = line.replace("\"$HOME\"/", "~/");
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = line.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            ' ' => words.extend(word.take()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next()? {
+                        end if end == c => break,
+                        inside => word.push(inside),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(characters.next()?),
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    Some(words)
 }
 
 /// Joins names for a sentence: `a`, `a and b`, `a, b and c`.

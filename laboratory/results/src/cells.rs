@@ -7,7 +7,7 @@ use crate::{Cell, CycleBasis, Limit, NoiseFloor, Status};
 use carryline_statistics::{self as statistics, Ratio};
 
 /// The detail of a cell that was planned and has no samples.
-pub const NO_TIME: &str = "no time was left to measure it";
+pub const NO_TIME: &str = "no time was left";
 
 /// A situation's cells and its noise floor, if A/A twins ran.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ Examples:
   carryline compare 1 2 3 --format json")]
 pub struct Compare {
     /// The base, then the runs to compare with it.
-    #[arg(value_name = "RUN", num_args = 2.., required = true)]
+    #[arg(value_name = "RUN", value_parser = super::text(), num_args = 2.., required = true)]
     pub runs: Vec<String>,
     /// Compare although machines, builds or conditions differ.
     #[arg(long)]

@@ -15,7 +15,7 @@ Examples:
   carryline export 1 --to csv --raw --redact")]
 pub struct Export {
     /// The run's number or content hash, as 'carryline history' lists them.
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", value_parser = super::text())]
     pub run: String,
     /// The format.
     #[arg(long, value_name = "FORMAT", value_parser = formats())]

@@ -18,7 +18,7 @@ Examples:
 pub struct Gate {
     /// The base: a run's number, its content hash, or a file written by 'carryline export RUN --to json
     /// --raw'.
-    #[arg(value_name = "BASE")]
+    #[arg(value_name = "BASE", value_parser = super::text())]
     pub base: String,
     /// The limit: a cell fails if it takes significantly longer than the base by more than this.
     #[arg(long, value_name = "slower:PERCENT%", allow_hyphen_values = true, default_value = "slower:3%", value_parser = parse_limit)]

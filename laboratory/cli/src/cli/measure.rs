@@ -18,7 +18,8 @@ pub struct Detail {
 /// How much is measured and how results are printed.
 #[derive(Args, Debug, Clone)]
 pub struct Effort {
-    /// Time for verification and measurement together: 20s, 2m, 500ms.
+    /// Time for verification and measurement together: 20s, 2m, 500ms [default: 20s, of 'run' 60s, or what the plan
+    /// needs].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = super::parse_duration)]
     pub budget: Option<std::time::Duration>,
     /// Worker processes, each of which repeats the measurement with its own memory layout; twice as many if
@@ -82,7 +83,7 @@ pub struct Run {
     /// Sizes to measure in addition to those of the matrix, cached and at random offsets, above 1 KiB also at
     /// offset 0 and in copies as near-aliases: see 'carryline measure --help'.
     #[arg(long, value_name = "SIZES", value_parser = super::text(), allow_hyphen_values = true)]
-    pub sizes: Option<String>,
+    pub sizes: Vec<String>,
     #[command(flatten)]
     pub detail: Detail,
     #[command(flatten)]
@@ -92,8 +93,8 @@ pub struct Run {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Sizes: 40 | 4K | 8M | 1..64 (uniform in the range) | fleet:memcpy-A (sizes seen in a production
-fleet) | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, or 'size,count' lines) |
-capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. The order of
+fleet) | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, separated by commas, or
+'size,count' lines) | capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. The order of
 mixed sizes never repeats, unless a period is given: fleet:memcpy-A/period:4096 repeats 4096 of
 them, which run 32 times untimed before each batch, so that branch predictors know the order.
 
@@ -106,7 +107,7 @@ pub struct Measure {
     pub subjects: Subjects,
     /// Sizes of the calls.
     #[arg(long, value_name = "SIZES", default_value = "1500", value_parser = super::text(), allow_hyphen_values = true)]
-    pub sizes: String,
+    pub sizes: Vec<String>,
     /// Offsets of the buffers: N (0 to 4095), D:S (destination:source), random (in the whole page), alias (1
     /// to 63 bytes apart modulo 4096), random-line (0 to 63), end (at a page end).
     #[arg(

@@ -210,14 +210,14 @@ Examples:
   carryline history --format json --db results.sqlite")]
 pub struct History {
     /// Show the results of a run.
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", value_parser = text())]
     pub show: Option<String>,
-    /// Number of runs to list, latest first.
-    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = whole::<usize>(1..=u64::from(u32::MAX)))]
-    pub most: usize,
-    /// Unit of the figures of --show.
-    #[arg(long, value_name = "UNIT", default_value_t)]
-    pub unit: Unit,
+    /// Number of runs to list, latest first [default: 20].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>(1..=u64::from(u32::MAX)))]
+    pub most: Option<usize>,
+    /// Unit of the figures of --show [default: ticks].
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<Unit>,
     #[command(flatten)]
     pub detail: Detail,
 }
@@ -230,7 +230,7 @@ Examples:
   carryline rerun 3 --quiet")]
 pub struct Rerun {
     /// The run's number or content hash, as 'carryline history' lists them.
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", value_parser = text())]
     pub id: String,
 }
 

@@ -17,7 +17,7 @@ Examples:
   carryline report 3 --unit cycles --redact")]
 pub struct Report {
     /// The run's number or content hash, as 'carryline history' lists them [default: the latest].
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", value_parser = super::text())]
     pub run: Option<String>,
     /// The file to write [default: run-RUN.html in this folder].
     #[arg(long, short, value_name = "FILE.html")]

@@ -27,7 +27,7 @@ pub struct Watch {
     pub subjects: Subjects,
     /// Sizes of the calls, starting with the first: see 'carryline measure --help' [default: 40].
     #[arg(long, value_name = "SIZES", value_parser = super::text(), allow_hyphen_values = true)]
-    pub sizes: Option<String>,
+    pub sizes: Vec<String>,
     /// Offsets of the buffers, one or two, a column for each: N (0 to 4095), D:S, random [default: 0,1].
     #[arg(long, value_name = "OFFSETS", value_delimiter = ',', allow_hyphen_values = true)]
     pub offsets: Vec<String>,

@@ -25,11 +25,13 @@ use carryline_chain::window::Binds;
 use carryline_chain::{Latencies, Scope};
 use carryline_engine::failure::{Failure, usage};
 use carryline_engine::machine::Here;
+use carryline_engine::progress::Progress;
 use carryline_engine::select;
 use carryline_machine::nearest::{did_you_mean, nearest};
 use measured::{Measured, Measurements};
 use predict::Prediction;
 use std::path::Path;
+use std::time::Duration;
 
 /// Predicts, draws, measures and prints.
 pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
@@ -43,7 +45,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
     };
     let is_guess = own.is_none() && !is_own;
     let mut latencies = Latencies::of_table(own.as_ref().map_or(table, |own| own.table));
-    let mut predictions = predictions(args, &latencies)?;
+    let mut predictions = predictions(args, &latencies, common)?;
     note_families(args, &predictions, common);
     let mut calibration = None;
     if args.calibrate || own.is_some() {
@@ -53,7 +55,7 @@ pub fn run(args: &Critical, common: &Common) -> Result<u8, Failure> {
             Some(own) => own.overlay(&mut latencies, keys, cpu, args.calibrate, common),
             None => calibration::overlay(&mut latencies, keys, cpu, common),
         };
-        predictions = self::predictions(args, &latencies)?;
+        predictions = self::predictions(args, &latencies, common)?;
     }
     let suggestions: Vec<Vec<Suggestion>> = predictions
         .iter()
@@ -128,7 +130,10 @@ fn table(args: &Critical, here: &Here) -> Result<(&'static Table, bool), Failure
     }
 }
 
-fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>, Failure> {
+/// The approximate time to trace a call of a usual size; large ones take longer.
+const TRACE: Duration = Duration::from_millis(300);
+
+fn predictions(args: &Critical, latencies: &Latencies, common: &Common) -> Result<Vec<Prediction>, Failure> {
     let mut found = Vec::new();
     if let Some(hex) = &args.bytes {
         found.push(Prediction::of_bytes(hex, args, latencies)?);
@@ -138,7 +143,11 @@ fn predictions(args: &Critical, latencies: &Latencies) -> Result<Vec<Prediction>
     }
     if !args.names.is_empty() {
         let families = select::families(&args.family)?;
-        for variant in select::variants(&args.names, &families, &[])? {
+        let variants = select::variants(&args.names, &families, &[])?;
+        let progress = Progress::new(TRACE * variants.len() as u32, common.quiet);
+        for (index, variant) in variants.iter().enumerate() {
+            let (family, name) = (variant.family(), variant.name);
+            progress.say(format!("tracing call {} of {}: {family}/{name}", index + 1, variants.len()));
             found.push(Prediction::of_variant(variant, args, latencies)?);
         }
     }
@@ -194,7 +203,10 @@ fn draw_all(
         let wanted = [(&args.svg, draw::to_svg as fn(&Picture) -> String), (&args.dot, draw::to_dot)];
         for (path, render) in wanted {
             let Some(path) = path else { continue };
-            let path = if predictions.len() > 1 { path_for(path, &prediction.name) } else { path.clone() };
+            let path = match predictions.len() {
+                1 => path.clone(),
+                _ => path_for(path, &name_among(prediction, predictions)),
+            };
             output::check_writable(&path)?;
             std::fs::write(&path, render(&picture))
                 .with_context(|| format!("cannot write {}", path.display()))?;
@@ -202,6 +214,16 @@ fn draw_all(
         }
     }
     Ok(())
+}
+
+/// The name of a drawing: that of the routine, with its family if another routine has the same name.
+fn name_among(prediction: &Prediction, all: &[Prediction]) -> String {
+    let name = &prediction.name;
+    let is_shared = all.iter().filter(|other| other.name == *name).count() > 1;
+    match prediction.variant.filter(|_| is_shared) {
+        Some(variant) => format!("{}-{name}", variant.family()),
+        None => name.clone(),
+    }
 }
 
 /// The path of one of several drawings: `dir/f-name.svg` for `dir/f.svg`.

@@ -6,7 +6,7 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_machine::nearest::did_you_mean;
 use carryline_warnings::Code;
 use carryline_warnings::explain::{self, Explanation};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Explains a word, or lists the words that can be explained.
 pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
@@ -21,36 +21,55 @@ pub fn run(args: &Explain, common: &Common) -> Result<u8, Failure> {
         }
         .map(|()| 0);
     }
-    let word = args.word.join(" ");
-    let Some(found) = explain::explain(&word) else {
-        let is_code =
-            word.trim().strip_prefix(['W', 'w']).is_some_and(|number| number.parse::<u32>().is_ok());
-        if is_code && let [first, .., last] = Code::all() {
-            return Err(usage(format!(
-                "there is no warning {}; codes range from {} to {}, except those of removed warnings ('carryline \
-                 explain' lists them)",
-                word.trim().to_uppercase(),
-                first.code,
-                last.code
-            )));
+    let phrase = args.word.join(" ");
+    let found = match explain::explain(&phrase) {
+        Some(found) => vec![found],
+        None if args.word.iter().any(|word| explain::explain(word).is_some()) => {
+            args.word.iter().map(|word| one(word)).collect::<Result<_, _>>()?
         }
-        let near = did_you_mean(&explain::nearest(&word));
-        return Err(usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all terms)")));
+        None => vec![one(&phrase)?],
     };
     match common.format {
         Format::Json => {
-            let Explanation { word, also, text, remedy, source } = found;
-            let object =
-                json!({ "word": word, "also": also, "text": text, "remedy": remedy, "source": source });
-            output::print_json("explain", &object, common)?;
+            let mut objects = found.into_iter().map(object);
+            match (objects.next(), objects.len()) {
+                (Some(only), 0) => output::print_json("explain", &only, common)?,
+                (first, _) => {
+                    let all: Vec<Value> = first.into_iter().chain(objects).collect();
+                    output::print_json("explain", &json!({ "explanations": all }), common)?;
+                }
+            }
         }
         Format::Table => {
             let width = output::style().width.or(Some(100));
-            let paragraphs = found.to_string();
+            let paragraphs = found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n\n");
             let wrapped: Vec<String> =
                 paragraphs.split("\n\n").map(|text| carryline_report::text::wrap(text, width, 0)).collect();
             output::print(&wrapped.join("\n\n"))?;
         }
     }
     Ok(0)
+}
+
+fn object(Explanation { word, also, text, remedy, source }: Explanation) -> Value {
+    json!({ "word": word, "also": also, "text": text, "remedy": remedy, "source": source })
+}
+
+/// The explanation of a word, or what is known instead.
+fn one(word: &str) -> Result<Explanation, Failure> {
+    explain::explain(word).ok_or_else(|| {
+        let is_code =
+            word.trim().strip_prefix(['W', 'w']).is_some_and(|number| number.parse::<u32>().is_ok());
+        if is_code && let [first, .., last] = Code::all() {
+            return usage(format!(
+                "there is no warning {}; codes range from {} to {}, except those of removed warnings ('carryline \
+                 explain' lists them)",
+                word.trim().to_uppercase(),
+                first.code,
+                last.code
+            ));
+        }
+        let near = did_you_mean(&explain::nearest(word));
+        usage(format!("no explanation of '{word}'{near} ('carryline explain' lists all terms)"))
+    })
 }

@@ -33,10 +33,5 @@ pub fn run(args: &Export, common: &Common) -> Result<u8, Failure> {
         redact: common.redact,
     };
     let text = args.to.render(&exported).map_err(|error| usage(error.to_string()))?;
-    match &args.output {
-        None => output::print(&text)?,
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?,
-    }
-    Ok(0)
+    output::write_to(args.output.as_deref(), &text).map(|()| 0)
 }

@@ -15,7 +15,8 @@ use carryline_engine::prove::{self, Proof, ProofVerdict};
 use carryline_engine::session::{self, Keeper, assemble, open_store};
 use carryline_engine::supervise::Supervisor;
 use carryline_engine::{interrupt, session::supervisor};
-use carryline_report::gate::{GateLine, annotations, to_text};
+use carryline_report::gate::{GateLine, GateVerdict, annotations, to_text};
+use carryline_report::text::wrap;
 use carryline_report::units::{counted, percent_fine};
 use carryline_results::comparison::{Between, Pairing};
 use carryline_variants::Family;
@@ -281,22 +282,28 @@ impl Report<'_> {
 
     fn sentences(&self) -> String {
         let count = |verdict| self.cells.iter().filter(|cell| cell.verdict == verdict).count();
-        use carryline_results::comparison::Verdict::{Slower, Unknown};
+        use GateVerdict::{Allowed, Slower, Unknown};
         let limit = percent_fine(self.fail_if_slower);
         let to = self.against.as_deref().unwrap_or(&self.base);
         let how = format!("{}, {:.0} s", counted(u64::from(self.replicates), "replicate"), self.took_s);
         if interrupt::requested() {
             let cells = counted(self.cells.len() as u64, "cell");
+            let slower = count(Slower);
+            let sentence = format!("No answer: {cells} judged, {slower} slower so far ({how})");
             return format!(
-                "{} No answer: {cells} judged, {} slower so far ({how})\n",
-                output::INTERRUPTED,
-                count(Slower)
+                "{}\n",
+                wrap(&format!("{} {sentence}", output::INTERRUPTED), output::style().width, 2)
             );
         }
         let cells = counted(self.cells.len() as u64, "cell");
         let outcome = match self.answer {
             Answer::Held => {
-                format!("held: none of {cells} takes {limit} more time than {to}")
+                let allowed = match count(Allowed) {
+                    0 => String::new(),
+                    1 => "; 1 is slower, but allowed".to_owned(),
+                    count => format!("; {count} are slower, but allowed"),
+                };
+                format!("held: none of {cells} takes {limit} more time than {to}{allowed}")
             }
             Answer::Regressed => format!(
                 "regressed: {} of {cells} {} {limit} more time than {to}",
@@ -308,17 +315,22 @@ impl Report<'_> {
                 count(Unknown)
             ),
         };
-        let between = percent_fine(self.between_runs.core_caches.spread.max(self.between_runs.beyond.spread));
+        let spread = percent_fine(self.between_runs.core_caches.spread.max(self.between_runs.beyond.spread));
+        let between = match self.between_runs.lack() {
+            Some(lack) => format!("two runs of one program may differ by {spread} ({lack})"),
+            None => format!("two runs of one program differ by {spread}"),
+        };
+        let width = output::style().width;
+        let wrapped = |sentence: &str| wrap(sentence, width, 2) + "\n";
         let remedy = match (self.answer, self.pairing) {
             (Answer::Undecided, Pairing::Replicates) => {
-                "\ntry a longer --budget, fewer --variants or a wider --fail-if\n"
+                wrapped("try a longer --budget, fewer --variants or a wider --fail-if")
             }
-            (Answer::Undecided, _) => &format!(
-                "\ntwo runs of one program differ by {between}; --against OLD_CARRYLINE measures both alternately, \
-                 which removes this noise\n"
-            ),
-            _ => "\n",
+            (Answer::Undecided, _) => wrapped(&format!(
+                "{between}; --against OLD_CARRYLINE measures both alternately, which removes this noise"
+            )),
+            _ => String::new(),
         };
-        format!("{outcome} ({how}){remedy}")
+        wrapped(&format!("{outcome} ({how})")) + &remedy
     }
 }

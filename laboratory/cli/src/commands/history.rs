@@ -13,19 +13,27 @@ use carryline_report::listing::{RunLine, RunList};
 use carryline_report::text::{shell, wrap};
 use carryline_store::{RunStatus, RunSummary, Store};
 
+/// The number of runs to list by default.
+const MOST: usize = 20;
+
 /// Lists runs, or shows one.
 pub fn run(args: &History, common: &Common) -> Result<u8, Failure> {
     if let Some(word) = &args.show {
+        if args.most.is_some() {
+            return Err(usage("--most: only without --show RUN"));
+        }
         return show(word, args, common);
     }
-    for (option, given) in [("--full", args.detail.full), ("--pairs", args.detail.pairs)] {
+    let of_show =
+        [("--full", args.detail.full), ("--pairs", args.detail.pairs), ("--unit", args.unit.is_some())];
+    for (option, given) in of_show {
         if given {
             return Err(usage(format!("{option}: only with --show RUN")));
         }
     }
     let store = open_kept(common.db.as_deref()).map_err(|error| usage(error.to_string()))?;
     let runs = match &store {
-        Some(store) => store.runs(args.most).map_err(|error| usage(error.to_string()))?,
+        Some(store) => store.runs(args.most.unwrap_or(MOST)).map_err(|error| usage(error.to_string()))?,
         None => Vec::new(),
     };
     let list = RunList { runs: runs.into_iter().map(|run| run_line(run, store.as_ref())).collect() };
@@ -72,7 +80,7 @@ fn show(word: &str, args: &History, common: &Common) -> Result<u8, Failure> {
             let machine = wrap(&format!("{}, run {}", machine(result), stored.id), style.width, 2);
             output::print(&format!("{machine}\n\n{}", experiments_text(&result.experiments, style)))?;
         }
-        Format::Table => output::print(&answer(result, args.unit, args.detail)?)?,
+        Format::Table => output::print(&answer(result, args.unit.unwrap_or_default(), args.detail)?)?,
     }
     match result.experiments.is_empty() {
         true => output::warn_in_full(&result.warnings, common),

@@ -12,8 +12,19 @@ use carryline_engine::{interrupt, session};
 use carryline_report::inlining as report;
 use std::time::Duration;
 
-/// The approximate time of a survey without cached results on two idle cores.
-const EXPECTED: Duration = Duration::from_secs(40);
+/// The approximate CPU time to compile the probes with one set of flags.
+const COMPILATION: Duration = Duration::from_millis(1800);
+
+/// The approximate time of a survey without cached results.
+fn expected(candidates: &[compilers::Candidate], args: &Inlining) -> Duration {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+    let sets = candidates.iter().map(|candidate| match args.flags.len() {
+        0 => candidate.language.flag_sets().len() as u32,
+        given => given as u32,
+    });
+    let timed = candidates.iter().any(|candidate| candidate.language == Language::C);
+    COMPILATION * sets.sum::<u32>() / cpus + if timed { args.budget } else { Duration::ZERO }
+}
 
 /// Surveys the compilers and prints the result.
 pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
@@ -32,7 +43,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
     }
     let cache = cache::Cache::new(if args.no_cache { None } else { cache::default_folder() });
     let folder = tempfile::Builder::new().prefix("carryline-").tempdir()?;
-    let progress = Progress::new(EXPECTED, common.quiet);
+    let progress = Progress::new(expected(&candidates, args), common.quiet);
     let patience = Duration::from_secs(args.patience);
     let settings = Settings {
         candidates: &candidates,
@@ -42,7 +53,7 @@ pub fn run(args: &Inlining, common: &Common) -> Result<u8, Failure> {
         refresh: args.refresh,
         folder: folder.path(),
         stop: &interrupt::requested,
-        progress: &|step, done, all| progress.say(format!("{step} ({done} of {all})")),
+        progress: &|step, done, all| progress.say(format!("{done} of {all}: {step}")),
     };
     let (mut surveyed, silent) = survey(&settings);
 

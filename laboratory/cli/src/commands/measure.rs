@@ -27,7 +27,7 @@ const MOST_RANKINGS: usize = 6;
 pub fn run(args: &Measure, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
-    let (sizes, warnings) = read_sizes(Some(&args.sizes), common)?;
+    let (sizes, warnings) = read_sizes(&args.sizes, common)?;
     let segments = args
         .segments
         .as_deref()

@@ -6,7 +6,8 @@ use anyhow::Context;
 use carryline_engine::failure::{Failure, status, usage};
 use carryline_engine::machine::Here;
 use carryline_engine::real::{
-    self, Difference, Disagreement, Interposer, Job, Metric, MetricFigure, RealWork, ServedRow, Which,
+    self, Difference, Disagreement, Interposer, Job, LEAST_ROUNDS, Metric, MetricFigure, RealWork, ServedRow,
+    Which,
 };
 use carryline_engine::session;
 use carryline_machine::c_library;
@@ -143,17 +144,18 @@ fn write_histogram(work: &RealWork, which: Which, file: &Path, common: &Common) 
 }
 
 fn text(work: &RealWork, style: Style) -> String {
-    let mut text = format!(
-        "{}\nThe interposer serves zeroing with {}, copying with {}",
-        bold(&carryline_report::text::safe(&work.command), style),
-        work.served_by.zero,
-        work.served_by.copy
+    let mut text = format!("{}\n", bold(&carryline_report::text::safe(&work.command), style));
+    let mut serves = format!(
+        "The interposer serves zeroing with {}, copying with {}",
+        work.served_by.zero, work.served_by.copy
     );
-    if work.figures.is_empty() {
-        text.push_str(".\n\n");
-    } else {
-        text.push_str(&format!("; {} in random order.\n\n", plural(work.runs as u64, "pair")));
-        text.push_str(&figures(&work.figures).render(style));
+    if !work.figures.is_empty() {
+        serves.push_str(&format!("; {} in random order", plural(work.runs as u64, "pair")));
+    }
+    text.push_str(&paragraph(&format!("{serves}."), style));
+    text.push('\n');
+    if !work.figures.is_empty() {
+        text.push_str(&figures(&work.figures, work.runs).render_in_parts(style));
         text.push('\n');
         text.push_str(&paragraph(&conclusion(work), style));
         if let Some(tuned) = tuned(work) {
@@ -169,7 +171,7 @@ fn text(work: &RealWork, style: Style) -> String {
         byte_size_rough(served.bytes),
         plural(served.processes, "program")
     ));
-    text.push_str(&sizes(&served.rows).render(style));
+    text.push_str(&sizes(&served.rows).render_in_parts(style));
     text
 }
 
@@ -181,19 +183,22 @@ fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", number_with(count as f64, 0), if count == 1 { "" } else { "s" })
 }
 
-fn figures(figures: &[MetricFigure]) -> Table {
+fn figures(figures: &[MetricFigure], rounds: usize) -> Table {
     let is_tuned = figures.iter().any(|figure| figure.tuned.is_some());
     let head = [
         ("", ColumnKind::Name),
-        ("without", ColumnKind::Number),
-        ("with", ColumnKind::Number),
-        ("ratio", ColumnKind::Number),
-        ("95 % interval", ColumnKind::Number),
-        ("floor", ColumnKind::Number),
+        ("\nwithout", ColumnKind::Number),
+        ("\nwith", ColumnKind::Number),
+        ("with /\nwithout", ColumnKind::Number),
+        ("95 %\ninterval", ColumnKind::Number),
+        ("\nfloor", ColumnKind::Number),
         ("", ColumnKind::Name),
     ];
-    let tuned_head =
-        [("with tunables", ColumnKind::Number), ("ratio", ColumnKind::Number), ("", ColumnKind::Name)];
+    let tuned_head = [
+        ("with\ntunables", ColumnKind::Number),
+        ("tunables /\nwithout", ColumnKind::Number),
+        ("", ColumnKind::Name),
+    ];
     let mut table = Table::new(head.into_iter().chain(tuned_head.into_iter().filter(|_| is_tuned)));
     for figure in figures {
         let value = |estimate: &Estimate| match figure.metric {
@@ -216,7 +221,11 @@ fn figures(figures: &[MetricFigure]) -> Table {
             value(&figure.with),
             ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{:.3}", ratio.median)),
             interval,
-            figure.floor.map(percent_fine).unwrap_or_default(),
+            match figure.floor {
+                Some(floor) if rounds >= LEAST_ROUNDS => percent_fine(floor),
+                Some(_) => "-".to_owned(),
+                None => String::new(),
+            },
             figure.verdict.unwrap_or_default().to_owned(),
         ];
         if let Some(tuned) = &figure.tuned {
@@ -250,24 +259,31 @@ fn conclusion(work: &RealWork) -> String {
         return "One pair of runs cannot show a difference.".to_owned();
     };
     let change = percent_fine((ratio.median - 1.0).abs());
-    let floor = percent_fine(floor);
-    match verdict {
-        "less" => {
-            format!(
-                "The interposer saves {change} of the real time{against}, more than the floor of {floor}."
+    let has_floor = work.runs >= LEAST_ROUNDS;
+    let (more, of, than) = match has_floor {
+        true => {
+            let floor = percent_fine(floor);
+            (
+                format!(", more than the floor of {floor}"),
+                format!(" (floor {floor})"),
+                format!("the floor of {floor}"),
             )
         }
+        false => (String::new(), String::new(), "the noise floor".to_owned()),
+    };
+    match verdict {
+        "less" => {
+            format!("The interposer saves {change} of the real time{against}{more}.")
+        }
         "more" => {
-            format!(
-                "The interposer costs {change} of the real time{against}, more than the floor of {floor}."
-            )
+            format!("The interposer costs {change} of the real time{against}{more}.")
         }
         _ if ratio.low <= 1.0 && ratio.high >= 1.0 => format!(
             "No difference in real time{against}: the median differs by {change}, but the rounds disagree on the \
-             direction (floor {floor})."
+             direction{of}."
         ),
         _ => format!(
-            "No difference in real time{against}: {change} does not exceed the floor of {floor}, the difference between \
+            "No difference in real time{against}: {change} does not exceed {than}, the difference between \
              two runs without the interposer."
         ),
     }
@@ -283,10 +299,15 @@ fn tuned(work: &RealWork) -> Option<String> {
     Some(match tuned.verdict? {
         "less" => format!("Without the interposer, {variable} saves real time: ratio {interval}."),
         "more" => format!("Without the interposer, {variable} costs real time: ratio {interval}."),
-        _ => format!(
-            "Without the interposer, {variable} makes no difference in real time: ratio {interval}, floor {}.",
-            percent_fine(floor)
-        ),
+        _ => {
+            let floor = match work.runs >= LEAST_ROUNDS {
+                true => format!(", floor {}", percent_fine(floor)),
+                false => String::new(),
+            };
+            format!(
+                "Without the interposer, {variable} makes no difference in real time: ratio {interval}{floor}."
+            )
+        }
     })
 }
 

@@ -9,8 +9,9 @@ use carryline_engine::machine::Here;
 use carryline_engine::session::{Finished, command_line, open_kept};
 use carryline_machine::environment::Environment;
 use carryline_report::page::{About, Code, Contents, calls, page};
-use carryline_report::redact::redacted;
+use carryline_report::redact::Redaction;
 use carryline_report::roles::Roles;
+use carryline_report::text::shell;
 use carryline_report::units::Unit;
 use carryline_results::RunResult;
 use carryline_results::gather::Gathered;
@@ -46,6 +47,10 @@ pub fn run(args: &Report, common: &Common) -> Result<u8, Failure> {
     let no_code = why_other_code(&stored.result.environment, &here.environment);
     let codes = codes_of(&stored.result, no_code.as_deref(), &here, common);
     let stored = if common.redact { stored.redacted() } else { stored };
+    let is_printed = output::is_stdout(&path);
+    if is_printed && common.format == Format::Json {
+        return Err(usage("--output -: the page and the JSON cannot both go to standard output"));
+    }
     let bytes = write(&path, &stored.result, args.unit, &about(&stored), &stored.gathered(), &codes)?;
     let mut situations: Vec<&str> = stored.result.cells.iter().map(|cell| cell.situation.as_str()).collect();
     situations.dedup();
@@ -65,7 +70,9 @@ pub fn run(args: &Report, common: &Common) -> Result<u8, Failure> {
             if let Some(reason) = &written.no_code {
                 output::note(&format!("the page shows no machine code: {reason}"), common);
             }
-            output::print(&written.file.to_string_lossy())?;
+            if !is_printed {
+                output::print(&written.file.to_string_lossy())?;
+            }
         }
     }
     Ok(0)
@@ -106,11 +113,13 @@ pub fn of_finished(
     match common.redact {
         false => write(path, result, unit, &about, &finished.gathered, &codes)?,
         true => {
-            let whole = redacted(json!({ "environment": result.environment, "command": about.repeat }));
-            let result =
-                RunResult { environment: whole["environment"].clone(), run_id: None, ..result.clone() };
-            let repeat = whole["command"].as_str().unwrap_or_default().to_owned();
-            write(path, &result, unit, &About { repeat, ..about }, &finished.gathered, &codes)?
+            let situations: Vec<_> = finished.gathered.iter().map(|gathered| &gathered.situation).collect();
+            let redaction = Redaction::of(&json!({ "command": about.repeat, "plan": situations }));
+            let (mut result, mut gathered) = (result.clone(), finished.gathered.clone());
+            redaction.result(&mut result);
+            redaction.gathered(&mut gathered);
+            let repeat = redaction.line(&about.repeat);
+            write(path, &result, unit, &About { repeat, ..about }, &gathered, &codes)?
         }
     };
     output::note(&format!("wrote {}", path.display()), common);
@@ -174,8 +183,7 @@ fn write(
 ) -> Result<usize, Failure> {
     let roles = Roles::of_collection();
     let html = page(&Contents { run, unit, roles: &roles, about, gathered, codes })?;
-    std::fs::write(path, &html)
-        .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
+    output::write_to(Some(path), &html)?;
     Ok(html.len())
 }
 
@@ -191,7 +199,7 @@ fn repeat(arguments: impl Iterator<Item = String>, seed: u64) -> String {
         }
     }
     words.extend(["--seed".to_owned(), seed.to_string()]);
-    words.join(" ")
+    shell(words.iter().map(String::as_str))
 }
 
 #[cfg(test)]

@@ -15,15 +15,19 @@ use std::ffi::OsString;
 /// Repeats a run with its stored command line and seed.
 pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     let Stored { id: RunId(id), header, .. } = kept::stored(&args.id, common.db.as_deref())?;
-    if let Some(seed) = common.seed {
-        return Err(usage(format!(
-            "--seed {seed}: a rerun has the seed of its run; for another one give its command: {} --seed {seed}",
-            shell(std::iter::once("carryline").chain(header.command.iter().map(String::as_str)))
-        )));
-    }
     let mut words = vec!["carryline".to_owned()];
     words.extend(header.command.iter().cloned());
-    if without_report(&mut words) {
+    if let Some(seed) = common.seed {
+        return Err(usage(format!(
+            "--seed {seed}: a rerun has the seed of its run; for another one give its command: {}",
+            shell(with_options(&words, ["--seed".into(), seed.to_string()]).iter().map(String::as_str))
+        )));
+    }
+    if common.db.is_some() {
+        // The run is kept where it was found.
+        without(&mut words, "--db");
+    }
+    if without(&mut words, "--report") {
         output::note(
             &format!("the page of run {id} (--report) is left as it is; this run writes none"),
             common,
@@ -76,18 +80,17 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
             common,
         );
     }
-    // Stored paths lack the home folder, which contains a user's name, and bytes that are not UTF-8.
-    if let Some(word) =
-        words.iter().find(|word| word.contains("~/") || word.contains("/home/*") || word.contains('\u{fffd}'))
-    {
+    // Stored paths lack the home folders of others, which contain users' names, and bytes that are not UTF-8.
+    let home = std::env::var("HOME").ok().filter(|home| home.starts_with('/'));
+    let expanded: Vec<String> = words.iter().map(|word| expand(word, home.as_deref())).collect();
+    if let Some(word) = expanded.iter().find(|word| is_in_part(word, home.as_deref())) {
+        let seed = ["--seed".into(), header.seed.to_string()];
         return Err(usage(format!(
-            "'{word}' in the command of run {} is not stored in full; repeat the run manually: {} --seed {}",
-            id,
-            words.join(" "),
-            header.seed
+            "'{word}' in the command of run {id} is not stored in full; repeat the run manually: {}",
+            shell(with_options(&words, seed).iter().map(String::as_str))
         )));
     }
-    // The last of equal options counts; words after '--' are not options.
+    // The last of equal options counts.
     let mut options: Vec<OsString> = vec!["--seed".into(), header.seed.to_string().into()];
     if let Some(db) = &common.db {
         options.extend(["--db".into(), db.into()]);
@@ -98,27 +101,68 @@ pub fn run(args: &Rerun, common: &Common) -> Result<u8, Failure> {
     if common.quiet {
         options.push("--quiet".into());
     }
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-    words.splice(end..end, options);
-    let mut cli = Cli::try_parse_from(&words)
+    let expanded: Vec<OsString> = expanded.into_iter().map(OsString::from).collect();
+    let expanded = with_options(&expanded, options);
+    let mut cli = Cli::try_parse_from(&expanded)
         .map_err(|error| usage(format!("run {id} is of another version of the command: {error}")))?;
-    let line: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line: Vec<String> = expanded.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     output::note(&shell(line.iter().map(String::as_str)), common);
     cli.common.repeats = Some(id);
     crate::run(&cli)
 }
 
-/// Removes the option `--report` with its file, which is the run's own. False if there is none.
-fn without_report(words: &mut Vec<String>) -> bool {
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let Some(at) = words[..end].iter().position(|word| word == "--report" || word.starts_with("--report="))
-    else {
-        return false;
-    };
-    let last = if words[at] == "--report" { (at + 1).min(end - 1) } else { at };
-    words.drain(at..=last);
-    true
+/// A command with more options: words after `--` are no options.
+fn with_options<T: Clone + AsRef<std::ffi::OsStr>>(
+    words: &[T],
+    options: impl IntoIterator<Item = T>,
+) -> Vec<T> {
+    let end = words.iter().position(|word| word.as_ref() == "--").unwrap_or(words.len());
+    let mut words = words.to_vec();
+    words.splice(end..end, options);
+    words
+}
+
+/// A stored word with the user's home folder instead of `~`, wherever the store has put one.
+fn expand(word: &str, home: Option<&str>) -> String {
+    let Some(home) = home else { return word.to_owned() };
+    let mut out = String::new();
+    let mut rest = word;
+    while let Some(at) = rest.find("~/") {
+        let begins =
+            rest[..at].chars().next_back().or(out.chars().next_back()).is_none_or(|before| !in_name(before));
+        out.push_str(&rest[..at]);
+        out.push_str(if begins { home } else { "~" });
+        out.push('/');
+        rest = &rest[at + 2..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// True for a word that lacks a folder or bytes.
+fn is_in_part(word: &str, home: Option<&str>) -> bool {
+    let is_home = home.is_none() && word.contains("~/");
+    is_home || ["/home/*", "/Users/*", "\u{fffd}"].iter().any(|lost| word.contains(lost))
+}
+
+/// True if the store takes a character for a part of a file's name.
+fn in_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '~' | '*' | '@' | '+')
+}
+
+/// Removes an option with its value, wherever it is given. False if there is none.
+fn without(words: &mut Vec<String>, option: &str) -> bool {
+    let mut found = false;
+    loop {
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let is_it = |word: &String| {
+            word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        let Some(at) = words[..end].iter().position(is_it) else { return found };
+        let last = if words[at] == option { (at + 1).min(end - 1) } else { at };
+        words.drain(at..=last);
+        found = true;
+    }
 }
 
 /// The conditions of a stored plan, as they were written then.
@@ -202,13 +246,32 @@ mod tests {
     fn the_page_of_a_run_is_not_written_again() {
         let left = |line: &str| {
             let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let found = without_report(&mut words);
+            let found = without(&mut words, "--report");
             (found, words.join(" "))
         };
         assert_eq!(left("run --report a.html --quiet"), (true, "run --quiet".to_owned()));
         assert_eq!(left("run --report=a.html -- --report b"), (true, "run -- --report b".to_owned()));
         assert_eq!(left("real -- x --report b"), (false, "real -- x --report b".to_owned()));
         assert_eq!(left("run --report"), (true, "run".to_owned()));
+        assert_eq!(left("run --report a.html --report=b.html"), (true, "run".to_owned()));
+        assert_eq!(left("run --reporter"), (false, "run --reporter".to_owned()));
+    }
+
+    #[test]
+    fn stored_words_get_back_the_home_folder() {
+        let of = |word: &str| expand(word, Some("/home/ada"));
+        assert_eq!(of("~/r.sqlite"), "/home/ada/r.sqlite");
+        assert_eq!(of("--db=~/a b/r.sqlite"), "--db=/home/ada/a b/r.sqlite");
+        assert_eq!(
+            of("40,capture:~/x.pcap,histogram:~/h"),
+            "40,capture:/home/ada/x.pcap,histogram:/home/ada/h"
+        );
+        assert_eq!(of("mine=~/mine.so:f:zero"), "mine=/home/ada/mine.so:f:zero");
+        for word in ["backup~/x", "~ada/x", "zero/avx*", "/tmp/x"] {
+            assert_eq!(of(word), word);
+            assert!(!is_in_part(word, Some("/home/ada")), "{word}");
+        }
+        assert!(is_in_part("~/x", None) && is_in_part("/home/*/x", Some("/home/ada")));
     }
 
     #[test]

@@ -26,7 +26,7 @@ const BUDGET: Duration = Duration::from_secs(60);
 pub fn run(args: &Run, common: &Common) -> Result<u8, Failure> {
     let here = Here::look();
     let prepared = Prepared::new(&args.subjects, &args.effort, &here)?;
-    let (sizes, warnings) = read_sizes(args.sizes.as_deref(), common)?;
+    let (sizes, warnings) = read_sizes(&args.sizes, common)?;
     let subjects = |family| prepared.selection.subjects(family);
     let situations =
         standard::situations(&here.caches, &prepared.selection.families, false, &sizes, &subjects)
@@ -90,7 +90,9 @@ pub fn ranked(result: &RunResult, unit: Unit, detail: Detail) -> Result<String, 
         text.push_str(&ranking.to_text(style, rows));
         text.push('\n');
     }
-    text.push_str(&legend(unit, style));
+    if !text.is_empty() {
+        text.push_str(&legend(unit, style));
+    }
     Ok(text)
 }
 

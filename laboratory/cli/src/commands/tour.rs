@@ -7,14 +7,14 @@ use carryline_engine::failure::{Failure, usage};
 use carryline_engine::forecast::{Forecast, Speed};
 use carryline_engine::machine::Here;
 use carryline_engine::plan::RunPlan;
-use carryline_engine::prove::ProofVerdict;
+use carryline_engine::prove::{self, ProofVerdict};
 use carryline_engine::select::Selection;
 use carryline_engine::session::{self, Finished, RunContext, is_known_bad};
 use carryline_engine::standard;
 use carryline_report::advice::advice;
 use carryline_report::roles::Roles;
 use carryline_report::text::{enumerate, wrap};
-use carryline_report::units::Unit;
+use carryline_report::units::{Unit, byte_phrase};
 use carryline_variants::Family;
 use carryline_verification::Depth;
 use std::time::Duration;
@@ -45,13 +45,15 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
         patience: supervisor.patience,
     };
     here.check_memory(&plan.situations)?;
-    plan.budget = BUDGET.max(Forecast::of(&plan, &here, DEPTH, Speed::here).total());
+    let forecast = Forecast::of(&plan, &here, DEPTH, Speed::here);
+    plan.budget = BUDGET.max(forecast.total());
     let context = RunContext {
         cpu: here.cpu(None)?,
         here: &here,
         supervisor: &supervisor,
         selection: &selection,
         depth: DEPTH,
+        forecast,
         save: true,
         db: common.db.as_deref(),
         quiet: common.quiet,
@@ -76,16 +78,13 @@ pub fn run(common: &Common) -> Result<u8, Failure> {
 }
 
 fn introduction(here: &Here, plan: &RunPlan) -> String {
-    let subjects = plan.subjects().len();
-    let cpu = &here.environment.cpu;
-    let caches = here.caches;
+    // What cannot run here is not verified, and named at the end.
+    let subjects = plan.subjects().iter().filter(|id| prove::unsupported(id).is_none()).count();
+    let caches = [here.caches.l1, here.caches.l2, here.caches.l3].map(byte_phrase);
     let machine = format!(
-        "The machine: {}, {} CPUs, caches {} KiB, {} KiB, {} MiB.",
-        cpu.brand.as_deref().unwrap_or("an unnamed CPU"),
-        cpu.logical_cpus,
-        caches.l1 >> 10,
-        caches.l2 >> 10,
-        caches.l3 >> 20,
+        "The machine: {}, caches {}.",
+        carryline_report::advice::described(&here.environment),
+        caches.join(", ")
     );
     let next = format!(
         "Verifying {subjects} variants, then measuring three situations; this takes about {} s.",
@@ -133,11 +132,11 @@ fn story(finished: &Finished) -> Result<String, Failure> {
     }
     text.push_str(
         "\nNext steps:\n  \
-         carryline run                        every situation, and the routine to use\n  \
-         carryline verify                     full verification, including known-bad routines\n  \
-         carryline measure --sizes 40,1500    your own sizes, cache states, alignments\n  \
-         carryline list                       the variants and their origin\n  \
-         carryline explain gross              the meaning of terms and warnings\n",
+         carryline run                      every situation, and the routine to use\n  \
+         carryline verify                   full verification; known-bad routines too\n  \
+         carryline measure --sizes 40,1500  your own sizes, cache states, alignments\n  \
+         carryline list                     the variants and their origin\n  \
+         carryline explain gross            the meaning of terms and warnings\n",
     );
     Ok(text)
 }

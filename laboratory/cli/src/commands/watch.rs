@@ -69,7 +69,7 @@ pub fn run(args: &Watch, common: &Common) -> Result<u8, Failure> {
 
 /// The choices of the screen, and warnings about the captures among the sizes.
 fn choice(args: &Watch, prepared: &Prepared, common: &Common) -> Result<(Choice, Vec<Warning>), Failure> {
-    let (sizes, warnings) = read_sizes(args.sizes.as_deref(), common)?;
+    let (sizes, warnings) = read_sizes(&args.sizes, common)?;
     let offsets: Vec<Offsets> = words("--offsets", &args.offsets, common)?;
     if offsets.len() > 2 {
         return Err(usage(format!(

@@ -21,7 +21,10 @@ where
 {
     let parsed = words.iter().map(|word| {
         word.parse().map_err(|error: UnknownWord| {
-            let near = did_you_mean(&nearest(&error.word, error.known.split(", ")));
+            let near = match error.range {
+                None => did_you_mean(&nearest(&error.word, error.known.split(", "))),
+                Some(_) => String::new(),
+            };
             usage(format!("{error}{near}"))
         })
     });
@@ -30,10 +33,18 @@ where
     Ok(distinct(option, named, T::eq, common))
 }
 
-/// Parses `--sizes`; warns of captures with packets that could not be used. A repeated size counts once.
-pub fn read_sizes(text: Option<&str>, common: &Common) -> Result<(Vec<Sizes>, Vec<Warning>), Failure> {
-    let Some(text) = text else { return Ok((Vec::new(), Vec::new())) };
-    let (sizes, skipped) = Sizes::parse_list_and_skipped(text).map_err(|error| usage(error.to_string()))?;
+/// Parses every `--sizes`; warns of captures with packets that could not be used. A repeated size counts once.
+pub fn read_sizes<T: AsRef<str>>(
+    lists: impl IntoIterator<Item = T>,
+    common: &Common,
+) -> Result<(Vec<Sizes>, Vec<Warning>), Failure> {
+    let (mut sizes, mut skipped) = (Vec::new(), Vec::new());
+    for list in lists {
+        let (more, packets) =
+            Sizes::parse_list_and_skipped(list.as_ref()).map_err(|error| usage(error.to_string()))?;
+        sizes.extend(more);
+        skipped.extend(packets);
+    }
     let labels: Vec<String> = sizes.iter().map(|sizes| sizes.label.clone()).collect();
     let named = labels.iter().map(String::as_str).zip(sizes).collect();
     let sizes = distinct("--sizes", named, Sizes::draws_as, common);
@@ -96,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_given_twice_counts_once() {
-        let (sizes, _) = read_sizes(Some("40,4K,40,4096,1..64,40"), &common()).expect("sizes");
+        let (sizes, _) = read_sizes(["40,4K,40", "4096,1..64,40"], &common()).expect("sizes");
         let labels: Vec<&str> = sizes.iter().map(|sizes| sizes.label.as_str()).collect();
         assert_eq!(labels, ["40", "4K", "1..64"]);
         let offsets: Vec<Offsets> =
@@ -124,5 +135,10 @@ mod tests {
             error.to_string().contains("'cold:clflsh'") && error.to_string().contains("'cold:clflush'"),
             "{error}"
         );
+        let error =
+            words::<Cache>("--cache", &["cold".to_owned()], &common()).expect_err("no method").to_string();
+        for word in ["cold:clflush", "cold:evict or cold:arena"] {
+            assert!(error.contains(word) && !error.contains("did you mean"), "{error}");
+        }
     }
 }

@@ -106,6 +106,21 @@ fn several_routines_make_a_table_and_a_drawing_each() {
 }
 
 #[test]
+fn drawings_of_routines_with_one_name_have_their_families() {
+    let place = Place::new();
+    place
+        .expect(&["critical", "zero/sse2", "copy/sse2", "adc_1_stream", "--no-measure", "--dot", "f.dot"], 0);
+    for (file, is_there) in [
+        ("f-zero-sse2.dot", true),
+        ("f-copy-sse2.dot", true),
+        ("f-adc_1_stream.dot", true),
+        ("f-sse2.dot", false),
+    ] {
+        assert_eq!(place.file(file).is_file(), is_there, "{file}");
+    }
+}
+
+#[test]
 fn functions_of_objects_and_bytes_are_analysed_too() {
     let place = Place::new();
     place.shared_object("mine", crate::support::RIGHT_SUM);

@@ -15,6 +15,7 @@ mod inlining;
 mod interrupted;
 mod names;
 mod one_cpu;
+mod private;
 mod real;
 mod real_work;
 mod report;

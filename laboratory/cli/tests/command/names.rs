@@ -34,12 +34,20 @@ fn paths_that_are_not_utf_8_work_or_are_refused_by_name() {
     command.arg("--db").arg(&db);
     let (out, _) = texts(&output(command));
     assert!(out.contains("measure --variants zero/avx2") && out.contains('\u{fffd}'), "{out}");
-    // The words stored with a run are text.
+    // The words stored with a run are text; its page and its database are not those of a rerun that names another.
     let mut command = place.command(&["rerun", "1"]);
     command.arg("--db").arg(&db);
     let rerun = output(command);
-    assert_eq!(rerun.status.code(), Some(2));
-    assert!(texts(&rerun).1.contains("manually"), "{}", texts(&rerun).1);
+    assert_eq!(rerun.status.code(), Some(0), "{}", texts(&rerun).1);
+    for before in [&["rerun"][..], &["export", "--to", "csv"], &["history", "--show"], &["report"], &["gate"]]
+    {
+        let mut command = place.command(before);
+        command.arg(OsStr::from_bytes(b"\xff"));
+        let refused = output(command);
+        let (_, err) = texts(&refused);
+        assert!(refused.status.code() == Some(2) && err.contains("UTF-8"), "{err}");
+        assert!(["RUN", "BASE"].iter().any(|name| err.contains(name)), "{err}");
+    }
     for (option, before, after) in
         [("--plugin", "", "/mine.so:f:zero"), ("--sizes", "capture:", "/packets.pcap")]
     {
@@ -213,6 +221,19 @@ fn a_plan_names_a_budget_that_is_too_short_and_sizes_that_do_not_fit() {
     };
     let (_, err) = plan(&["--budget", "100ms"]);
     assert!(err.contains("the budget of 0.1 s is too short") && err.contains("--replicates"), "{err}");
+    // The default suffices for whatever is planned, and the plan says how long that takes.
+    let (out, err) = place.expect(&["measure", "--plan"], 0);
+    assert!(!err.contains("is too short") && out.contains("about "), "{out}{err}");
+    let (out, err) = plan(&["--replicates", "64"]);
+    assert!(
+        !err.contains("is too short") && out.contains("about ") && !out.contains("more than"),
+        "{out}{err}"
+    );
+    let (out, _) = plan(&["--sizes", "40", "--sizes", "64,80"]);
+    assert!(
+        ["zero 40 ", "zero 64 ", "zero 80 "].iter().all(|name| out.contains(name)),
+        "every --sizes: {out}"
+    );
     let (_, err) = plan(&["--budget", "5m"]);
     assert!(!err.contains("is too short"), "{err}");
     let (out, err) = place.expect(&["run", "--family", "zero", "--sizes", "900000G", "--plan"], 0);

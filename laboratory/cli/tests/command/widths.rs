@@ -22,12 +22,15 @@ fn all_of(terminal: &Pty) -> String {
 fn lists_and_plans_fit_into_80_columns() {
     let place = Place::new();
     place.expect(&short(&["measure", "--variants", "checksum/avx2", "--label", "a b"]), 0);
-    let lists: [&[&str]; 6] = [
+    let lists: [&[&str]; 9] = [
         &["list"],
         &["history"],
         &["schema"],
         &["measure", "--plan"],
         &["machine"],
+        &["critical", "zero/sse2", "copy/sse2", "--no-measure", "--no-opinion", "--quiet"],
+        &["explain"],
+        &["explain", "W01", "floor", "kernel"],
         &["audit", "carryline", "pnet_packet", "--quiet"],
     ];
     for arguments in lists {

@@ -87,7 +87,10 @@ fn adds_up_to_one(fields: &[&str]) -> bool {
 
 fn by_position(line: usize, fields: &[&str]) -> Result<BTreeMap<u64, f64>, Fault> {
     if fields.len() == 1 {
-        let reason = "only one number; expected the weights of size 0, 1, 2, ..., or 'size,count' lines";
+        let reason = match fields[0].contains(char::is_whitespace) {
+            true => "the weights of size 0, 1, 2, ... must be separated by commas",
+            false => "only one number; expected the weights of size 0, 1, 2, ..., or 'size,count' lines",
+        };
         return Err((ErrorPosition::Line(line), reason.to_owned()));
     }
     let mut weights = BTreeMap::new();
@@ -107,7 +110,10 @@ fn by_size(lines: &[(usize, Vec<&str>)]) -> Result<BTreeMap<u64, f64>, Fault> {
             continue;
         }
         let [size, count] = fields.as_slice() else {
-            return Err((ErrorPosition::Line(*line), "not a 'size,count' pair".to_owned()));
+            return Err((
+                ErrorPosition::Line(*line),
+                "not a size and its count, separated by a comma".to_owned(),
+            ));
         };
         let size = carryline_machine::words::parse_bytes(size)
             .map_err(|reason| (ErrorPosition::Line(*line), reason))?;
@@ -158,7 +164,9 @@ mod tests {
             ("1,2,inf", ErrorPosition::Line(1), "not finite"),
             ("1,,3", ErrorPosition::Line(1), "an empty weight for size 1"),
             ("1500", ErrorPosition::Line(1), "only one number"),
-            ("#\n1,2\n3,4,5", ErrorPosition::Line(3), "not a 'size,count' pair"),
+            ("#\n1,2\n3,4,5", ErrorPosition::Line(3), "not a size and its count, separated by a comma"),
+            ("40 3\n1500 7", ErrorPosition::Line(1), "separated by a comma"),
+            ("0.5 0.25 0.25", ErrorPosition::Line(1), "must be separated by commas"),
             ("1,2\nx,4", ErrorPosition::Line(2), "'x' is not a number"),
             ("1,2\n-3,4", ErrorPosition::Line(2), "'-3' is negative"),
             ("1,2\n3,many", ErrorPosition::Line(2), "'many' is not a weight"),

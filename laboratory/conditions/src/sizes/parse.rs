@@ -13,7 +13,10 @@ pub const FORMS: &[(&str, &str)] = &[
     ("N", "always N bytes; 4K, 8M and 1G are binary multiples"),
     ("LOW..HIGH", "uniform from LOW to HIGH, inclusive"),
     ("fleet:NAME", "sizes of a production fleet: memcpy-, memmove- or memset- with A, B, D, L, M or Q"),
-    ("histogram:FILE", "weights of size 0, 1, 2, ... on one line, or 'size,count' lines"),
+    (
+        "histogram:FILE",
+        "weights of size 0, 1, 2, ... on one line, separated by commas, or 'size,count' lines",
+    ),
     ("capture:FILE", "sizes of the packets in a pcap or pcapng file, as covered by transport checksums"),
     ("MIXED/period:N", "N sizes of any mixed form above, repeated in the same order"),
 ];

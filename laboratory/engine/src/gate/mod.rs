@@ -27,7 +27,8 @@ use crate::plan::RunPlan;
 use crate::prove::{Proof, unsupported};
 use crate::supervise::Supervisor;
 use crate::thresholds::{Needs, Schedule};
-use carryline_results::comparison::{Between, Evidence, Pairing, Row, Verdict, differences, pairs};
+use carryline_report::gate::GateVerdict;
+use carryline_results::comparison::{Between, Evidence, Pairing, Row, differences, pairs};
 use carryline_results::gather::{Gathered, Replicate};
 use carryline_results::round::RoundRecord;
 use carryline_statistics::{Difference, LEAST_FLOOR, Ratio, median_bounds, shuffle};
@@ -61,9 +62,8 @@ pub struct GatedCell {
     pub ratio: Option<Ratio>,
     /// The bounds on which the verdict rests, at the error probability of this look.
     pub bounds: Option<Bounds>,
-    /// `slower`: above the limit; `same`: below the limit; `faster`: below the base; each at the error
-    /// probability of this look.
-    pub verdict: Verdict,
+    /// At the error probability of this look.
+    pub verdict: GateVerdict,
 }
 
 /// A confidence interval of a ratio.
@@ -91,9 +91,9 @@ pub enum Answer {
 #[must_use]
 pub fn answer(cells: &[GatedCell]) -> Answer {
     let any = |verdict| cells.iter().any(|cell| cell.verdict == verdict);
-    if any(Verdict::Slower) {
+    if any(GateVerdict::Slower) {
         Answer::Regressed
-    } else if cells.is_empty() || any(Verdict::Unknown) {
+    } else if cells.is_empty() || any(GateVerdict::Unknown) {
         Answer::Undecided
     } else {
         Answer::Held
@@ -145,10 +145,11 @@ pub fn judge(
             ratio: difference.map(|difference| difference.interval(between)),
             bounds,
             verdict: match bounds {
-                Some(bounds) if bounds.low > 1.0 + limit => Verdict::Slower,
-                Some(bounds) if bounds.high < 1.0 => Verdict::Faster,
-                Some(bounds) if bounds.high < 1.0 + limit => Verdict::Same,
-                _ => Verdict::Unknown,
+                Some(bounds) if bounds.low > 1.0 + limit => GateVerdict::Slower,
+                Some(bounds) if bounds.high < 1.0 => GateVerdict::Faster,
+                Some(bounds) if bounds.high < 1.0 + limit && bounds.low > 1.0 => GateVerdict::Allowed,
+                Some(bounds) if bounds.high < 1.0 + limit => GateVerdict::Same,
+                _ => GateVerdict::Unknown,
             },
         }
     });

@@ -150,8 +150,20 @@ fn an_unmeasured_cell_is_undecided() {
     let mut new = rows(1, 1, 1.0);
     new[0].evidence = Evidence::Nothing;
     let (cells, _) = judge(&rows(1, 2, 1.0), &new, Pairing::Replicates, &gated, 0.03, 1);
-    assert_eq!((cells[0].verdict, answer(&cells)), (Verdict::Unknown, Answer::Undecided));
+    assert_eq!((cells[0].verdict, answer(&cells)), (GateVerdict::Unknown, Answer::Undecided));
     assert_eq!(answer(&[]), Answer::Undecided);
+}
+
+#[test]
+fn a_slower_cell_within_the_limit_is_allowed_and_not_the_same() {
+    let gated = BTreeSet::from([("checksum 0".to_owned(), "mine".to_owned())]);
+    let verdict = |factor: f64, limit: f64| {
+        judge(&rows(1, 2, 1.0), &rows(1, 3, factor), Pairing::Replicates, &gated, limit, 6).0[0].verdict
+    };
+    assert_eq!(verdict(1.1, 10.0), GateVerdict::Allowed);
+    assert_eq!(verdict(1.0, 10.0), GateVerdict::Same);
+    assert_eq!(verdict(1.1, 0.03), GateVerdict::Slower);
+    assert_eq!(verdict(0.9, 0.03), GateVerdict::Faster);
 }
 
 fn plan(names: &[&str]) -> RunPlan {

@@ -11,7 +11,7 @@ use crate::plan::RunPlan;
 use crate::session::{open_kept, partial};
 use anyhow::Context;
 use carryline_report::json::About;
-use carryline_report::redact::redacted;
+use carryline_report::redact::{Redaction, redacted};
 use carryline_results::cells::{self, Summary};
 use carryline_results::comparison::{Evidence, Row};
 use carryline_results::content_hash::{LEAST_DIGITS, content_hash};
@@ -178,12 +178,13 @@ impl Stored {
             "environment": self.header.environment,
             "plan": self.header.plan,
         });
+        let redaction = Redaction::of(&whole);
         let mut whole = redacted(whole);
         self.header.command = serde_json::from_value(whole["command"].take()).unwrap_or_default();
         self.header.environment = whole["environment"].take();
         self.header.plan = whole["plan"].take();
-        self.result.environment = self.header.environment.clone();
-        self.result.run_id = None;
+        redaction.rounds(&mut self.rounds);
+        redaction.result(&mut self.result);
         self
     }
 

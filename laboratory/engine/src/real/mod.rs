@@ -46,6 +46,9 @@ const STDOUT: &str = "stdout";
 /// As [`STDOUT`].
 const STDERR: &str = "stderr";
 
+/// The least number of rounds that give an estimate of the noise.
+pub const LEAST_ROUNDS: usize = 5;
+
 /// A comparison to make.
 pub struct Job {
     /// The program and its arguments; not empty.
@@ -219,7 +222,7 @@ fn remarks(work: &RealWork, outputs: &Outputs, rounds: &[figures::ProgramRound])
                 .to_owned(),
         );
     }
-    if (1..5).contains(&rounds.len()) {
+    if (1..LEAST_ROUNDS).contains(&rounds.len()) {
         remarks.push("too few rounds to estimate the noise; 7 or more are better (--runs)".to_owned());
     }
     remarks

@@ -75,7 +75,7 @@ impl Choice {
             _ => {}
         }
         if self.losses.is_empty() {
-            let anywhere = if self.measured > 1 { " anywhere" } else { "" };
+            let anywhere = if self.measured > 1 && self.complete { " anywhere" } else { "" };
             lines.push((1, format!("nothing measured is faster{anywhere}")));
         } else {
             let words = self.losses.iter().map(|(by, to, at)| {

@@ -46,6 +46,13 @@ fn the_first_screen_is_the_same_at_80_and_100_columns() {
 }
 
 #[test]
+fn nothing_is_said_of_situations_that_were_not_measured() {
+    let partial = RunResult { complete: false, ..run() };
+    let text = text(&partial, 80);
+    assert!(text.contains("nothing measured is faster") && !text.contains("anywhere"), "{text}");
+}
+
+#[test]
 fn the_machine_includes_the_librarys_environment_variables() {
     let mut run = run();
     let mut here: Environment = serde_json::from_value(run.environment).expect("an environment");

@@ -60,6 +60,25 @@ fn functions_with_one_outcome_share_a_row_and_functions_that_never_compile_follo
 }
 
 #[test]
+fn rows_that_do_not_fit_are_lists() {
+    let flags = "-C opt-level=2 -C target-cpu=x86-64-v3 --target x86_64-unknown-none";
+    let rows = vec![row(flags, "ptr::copy", 128), row(flags, "ptr::write_bytes", 64)];
+    let limit = LimitRow {
+        compiler: "gcc".into(),
+        flags: flags.into(),
+        function: "memmove".into(),
+        ..LimitRow::default()
+    };
+    let limits = vec![LimitRow { limit_bytes: 64, slower_ranges: vec![(65, 96)], ..limit }];
+    let found = Inlining { schema_version: 1, rows, limits, notes: vec![] };
+    let text = found.to_text(Style { colour: false, width: Some(80) });
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for line in ["  largest in place: 128", "  call: 65..512", "  slower by it: 65..96"] {
+        assert!(text.lines().any(|shown| shown == line), "{line} in {text}");
+    }
+}
+
+#[test]
 fn a_limit_has_the_sizes_that_it_makes_slower_and_faster() {
     let size = |size, ratio: f64, verdict: &str| LimitSize {
         size,

@@ -70,7 +70,7 @@ impl Coverage {
                 let cells = std::iter::once(row.clone()).chain(families.iter().map(calls)).collect();
                 table.push(cells, Emphasis::None);
             }
-            out.push_str(&table.render(style));
+            out.push_str(&table.render_in_parts(style));
             out.push('\n');
         }
         let mut list = |title: &str, lines: Vec<String>| {
@@ -126,5 +126,15 @@ mod tests {
         assert_eq!(row("every length"), "every length 123 5");
         assert_eq!(row("- two concurrent"), "- two concurrent threads: one CPU (2 variants)");
         assert!(text.ends_with("What no check can detect:\n- Malice.\n"), "{text}");
+
+        // Where all families do not fit beside a long name, they are below one another.
+        let tried = Family::ALL.map(|family| Tried {
+            check: "beside a page that cannot be accessed, at every offset".to_owned(),
+            ..tried(family, "0", 1_234_567)
+        });
+        let text =
+            Coverage { tried: tried.into(), ..coverage }.to_text(Style { colour: false, width: Some(80) });
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(Family::ALL.iter().all(|family| text.contains(family.name())), "{text}");
     }
 }

@@ -121,7 +121,7 @@ fn cell(shown: &Shown<'_>, variant: &str) -> Markup {
     }
     match shown.ranking.failures.iter().find(|failure| failure.variant == variant) {
         Some(Failure { status: Status::Unsupported | Status::NotVerified, .. }) => html! { td { "–" } },
-        Some(failed) => html! { td.bad title=(status_word(failed.status)) { "✕" } },
+        Some(failed) => html! { td.bad title=(status_word(failed.status, Some(&failed.detail))) { "✕" } },
         None => html! { td {} },
     }
 }

@@ -109,7 +109,7 @@ fn situation(order: usize, shown: &Shown<'_>, gathered: &[Gathered], codes: &Cod
                 ul.failures {
                     @for failure in &ranking.failures {
                         li {
-                            b { (failure.variant) } ": " span.bad { (status_word(failure.status)) } ": " (failure.detail)
+                            b { (failure.variant) } ": " span.bad { (status_word(failure.status, Some(&failure.detail))) } ": " (failure.detail)
                         }
                     }
                 }

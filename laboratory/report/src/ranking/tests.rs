@@ -225,6 +225,14 @@ fn all_rows_are_followed_by_their_ties() {
 }
 
 #[test]
+fn what_had_no_time_did_not_time_out() {
+    assert_eq!(status_word(Status::TimedOut, Some(NO_TIME)), "not measured");
+    // As runs stored before say it.
+    assert_eq!(status_word(Status::TimedOut, Some("no time was left to measure it")), "not measured");
+    assert_eq!(status_word(Status::TimedOut, Some("no answer for 10 s")), "timed out");
+}
+
+#[test]
 fn no_winner_is_named_if_most_tie() {
     let tied = |ticks: [f64; 4]| {
         let named = ["libc_memset", "carryline", "avx2", "sse2"].into_iter().zip(ticks);

@@ -55,7 +55,12 @@ impl Ranking {
         let (lacking, failed): (Vec<_>, Vec<_>) =
             self.failures.iter().partition(|failure| failure.status == Status::Unsupported);
         for failure in failed {
-            let line = format!("{}: {}: {}", failure.variant, status_word(failure.status), failure.detail);
+            let line = format!(
+                "{}: {}: {}",
+                failure.variant,
+                status_word(failure.status, Some(&failure.detail)),
+                failure.detail
+            );
             out.push_str(&emphasise(&wrap(&line, style.width, 2), Emphasis::Bad, style));
             out.push('\n');
         }

@@ -1,7 +1,7 @@
 //! The noise between two runs of one program on this machine, from rows that cannot have changed.
 
 use super::row::{Reach, Row};
-use carryline_statistics::{Difference, RunNoise, between_runs};
+use carryline_statistics::{Difference, LEAST_CONTROLS, RunNoise, between_runs};
 use serde::Serialize;
 
 /// The spread assumed if there are too few such rows: a standard deviation.
@@ -16,9 +16,10 @@ pub struct Between {
     pub core_caches: Noise,
     /// For all other cells.
     pub beyond: Noise,
-    /// The number of rows that cannot have changed on which it is based; 0 if the noise is assumed or there
-    /// is none.
+    /// The number of rows that cannot have changed; 0 if there is no noise.
     pub controls: usize,
+    /// True if these are too few to measure the noise, so that a spread is assumed.
+    pub assumed: bool,
 }
 
 /// The noise of a group of cells.
@@ -49,7 +50,8 @@ impl Noise {
 
 impl Between {
     /// No noise: the runs are identical, or their replicates were measured alternately.
-    pub const NOTHING: Between = Between { core_caches: Noise::NONE, beyond: Noise::NONE, controls: 0 };
+    pub const NOTHING: Between =
+        Between { core_caches: Noise::NONE, beyond: Noise::NONE, controls: 0, assumed: false };
 
     /// Estimates the noise from the rows of both runs and their differences. The rows of one reach are used
     /// for it if there are enough, otherwise all rows together; if these are too few, a spread is assumed.
@@ -63,10 +65,19 @@ impl Between {
         let all = unchanged(None);
         let Some(together) = between_runs(&all) else {
             let assumed = Noise { spread: ASSUMED_BETWEEN_RUNS, ..Noise::NONE };
-            return Between { core_caches: assumed, beyond: assumed, controls: 0 };
+            return Between { core_caches: assumed, beyond: assumed, controls: all.len(), assumed: true };
         };
         let at = |reach| Noise::of(between_runs(&unchanged(Some(reach))).unwrap_or(together));
-        Between { core_caches: at(Reach::Core), beyond: at(Reach::Far), controls: all.len() }
+        Between { core_caches: at(Reach::Core), beyond: at(Reach::Far), controls: all.len(), assumed: false }
+    }
+
+    /// Why the noise is assumed, if it is.
+    #[must_use]
+    pub fn lack(&self) -> Option<String> {
+        self.assumed.then(|| {
+            let only = if self.controls == 0 { "none" } else { &format!("only {}", self.controls) };
+            format!("assumed: {only} of the {LEAST_CONTROLS} rows needed that cannot have changed")
+        })
     }
 
     /// The noise of a row of this reach.

@@ -85,6 +85,23 @@ fn without_controls_the_noise_between_runs_is_assumed() {
 }
 
 #[test]
+fn too_few_controls_are_counted_and_the_noise_is_assumed() {
+    let of = |seed| {
+        let mut rows = run(seed, &["mine", CONTROLS[0]], 0.005, unchanged);
+        rows.retain(|row| !row.is_control() || row.situation.ends_with(['0', '1', '2', '3']));
+        rows
+    };
+    let rows = of(1);
+    let controls = rows.iter().filter(|row| row.is_control()).count();
+    assert!((1..8).contains(&controls), "{controls}");
+    let between = compare(&rows, &of(2), Pairing::None, 1).between_runs;
+    assert_eq!((between.controls, between.assumed), (controls, true));
+    let lack = between.lack().expect("too few");
+    assert_eq!(lack, format!("assumed: only {controls} of the 8 rows needed that cannot have changed"));
+    assert_eq!(Between::NOTHING.lack(), None);
+}
+
+#[test]
 fn a_row_that_became_slower_is_found_among_many() {
     for seed in 0..5 {
         let slower = |situation, name: &str| if situation == 3 && name == "carryline" { 1.15 } else { 1.0 };

@@ -86,7 +86,7 @@ pub fn render(
     if shown.len() > 1 {
         out.push_str(&bold("predicted and measured cycles per call", style));
         out.push('\n');
-        out.push_str(&overview(shown).render(style));
+        out.push_str(&overview(shown).render_in_parts(style));
     }
     out
 }
@@ -107,12 +107,14 @@ fn routine(out: &mut String, shown: &Shown<'_>, microarchitecture: &Microarchite
     }
     if let Some(table) = summary::ports(prediction, microarchitecture) {
         out.push('\n');
-        out.push_str(&table.render(style));
+        out.push_str(&table.render_in_parts(style));
         line(out, PORTS, style);
     }
     if prediction.variant.is_some() && call.scope != Scope::Branching {
         out.push('\n');
-        out.push_str(&summary::calls(prediction, shown.measured.as_ref(), shown.is_guess).render(style));
+        out.push_str(
+            &summary::calls(prediction, shown.measured.as_ref(), shown.is_guess).render_in_parts(style),
+        );
         if let Some(measured) = &shown.measured {
             if let Some(missing) = &measured.missing {
                 line(out, &format!("not measured: {missing}"), style);
@@ -244,7 +246,7 @@ fn loops(out: &mut String, prediction: &Prediction, style: Style) {
         );
     }
     out.push('\n');
-    out.push_str(&table.render(style));
+    out.push_str(&table.render_in_parts(style));
     if let Some((code, main)) = prediction.main_loop().filter(|(_, main)| !main.chain.is_empty()) {
         let chain: Vec<String> = main.chain.iter().map(|link| code.function.text(link.instruction)).collect();
         line(out, &format!("carried from iteration to iteration: {}", chain.join("; ")), style);

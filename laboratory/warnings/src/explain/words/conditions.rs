@@ -75,8 +75,22 @@ pub(super) const WORDS: &[Word] = &[
          both cold. The calls of a batch use them in random order, so that prefetchers help only within a buffer.",
     ),
     word(
+        "footprint",
+        &["footprints"],
+        "The bytes that a cell accesses before it returns to the same cache line: of cold buffers whole lines, of hot ones the \
+         largest call, and a page more if offsets are drawn from the page. It decides at which level of the memory the cell \
+         is: a routine that is fast within L1 may not be beyond it.",
+    ),
+    word(
+        "level",
+        &["levels", "cache level"],
+        "The part of the memory in which a cell's data is: L1, L2, L3 or memory. Of hot cells it is the nearest one that holds \
+         the footprint; cold data is in memory. Each level has limits of its own. 'Between' two levels means that \
+         the nearer one holds a part of the data.",
+    ),
+    word(
         "non-temporal",
-        &["nt", "nontemporal", "non-temporal store", "streaming store", "movnt"],
+        &["nt", "nontemporal", "non-temporal store", "nt store", "nt stores", "streaming store", "movnt"],
         "A store that bypasses the caches: full lines are written to memory without being read first. It \
          saves half of a cold write's traffic and a third of a copy's. Reading the data soon afterwards \
          means fetching it from memory, and an sfence is needed before the data is handed to another \

@@ -11,6 +11,21 @@ pub(super) const WORDS: &[Word] = &[
          is timed. 'carryline list' shows all of them, with the CPU features they need and their origin.",
     ),
     word(
+        "kernel",
+        &["kernels"],
+        "A routine of the library for one set of CPU features, such as avx2 or avx512. The library chooses one when it is \
+         first called (see dispatch); 'carryline machine' names the kernels in use. Each is also a \
+         variant, so it is verified and measured on its own. The kernel of the operating system is meant only where \
+         a sentence is about pages, faults or system calls.",
+    ),
+    word(
+        "unsupported",
+        &["unsupported here", "lacking"],
+        "A variant that this machine cannot run: its CPU lacks a feature, the feature is hidden by CARRYLINE_MASK, or the C \
+         library lacks the function. It is neither verified nor timed, and its row states the reason. 'carryline list' \
+         shows what each variant needs.",
+    ),
+    word(
         "family",
         &["families"],
         "The job that variants compete in: zero, copy, checksum or copy_checksum. Variants are only ever ranked \
@@ -126,16 +141,23 @@ pub(super) const WORDS: &[Word] = &[
     ),
     word(
         "A/A",
-        &["AA", "A/A pair", "A/A test"],
+        &["AA", "A/A pair", "A/A test", "twin", "twins"],
         "One variant measured under two names, as if it were two. Any difference between the two is \
          noise. Each situation has such a pair, its baseline with itself, which gives the noise floor.",
     ),
     word(
         "noise floor",
-        &["A/A floor"],
+        &["A/A floor", "floor"],
         "The relative difference up to which cells of a situation tie, measured by timing its baseline \
          under two names; at least half a percent. It depends on the machine and its load, so it is \
          measured in every run and printed with every ranking.",
+    ),
+    word(
+        "trust",
+        &["grade"],
+        "How reliable the comparisons of a run are. 'Good' means that no disturbance is known; 'fair' that some cells or the \
+         state of the machine are not ideal; 'poor' that the noise floor is high, a warning is grave, or not \
+         everything was measured. The main reason follows the grade, and --warnings prints all of them with what to do.",
     ),
     word(
         "tie",
