@@ -17,7 +17,7 @@ pub(super) struct Call {
     pub src: *const u8,
     /// The number of bytes.
     pub len: usize,
-    /// The checksum's seed; for a function like `memset`, the byte.
+    /// The checksum's seed; for a function like `memset`, the byte, as an `int` of which the lowest eight bits count.
     pub seed: u32,
 }
 
@@ -50,6 +50,8 @@ pub(super) enum CallError {
         /// Its value after the call.
         after: String,
     },
+    /// It returned this instead of the destination's address.
+    Returned(u64),
     /// It left a child process behind.
     Forked,
     /// The time limit for verification has passed.
@@ -68,6 +70,8 @@ pub(super) struct Caller {
     pub calls: u64,
     /// Set once a call that began with clean upper halves of the vector registers left them in use.
     pub dirty_upper: bool,
+    /// Whether the routine must return the destination's address.
+    pub returns_destination: bool,
     /// The time limit of the verification.
     pub deadline: Option<Instant>,
     pub watch: Watch,
@@ -84,6 +88,7 @@ impl Caller {
             routine,
             calls: 0,
             dirty_upper: false,
+            returns_destination: false,
             deadline: None,
             watch: Watch::current(),
             #[cfg(target_arch = "x86_64")]
@@ -110,6 +115,9 @@ impl Caller {
             }
             if self.calls <= CHECK_EVERY || self.calls.is_multiple_of(CHECK_EVERY) {
                 self.look()?;
+            }
+            if self.returns_destination && self.returned() != call.dst.addr() as u64 {
+                return Err(CallError::Returned(self.returned()));
             }
         }
         outcome

@@ -76,7 +76,7 @@ impl Verification<'_> {
         let at_source = self.family.reads() && (at_source || !self.family.writes());
         let (dst, src) = if at_source { (other, start) } else { (start, other) };
         let place = |offset| Place::in_page(Spot::Middle, offset).within(desk.target.len(), len);
-        let spread = Spread { dst_at: place(dst), src_at: place(src), len, seed: self.checksum_seed() };
+        let spread = Spread { dst_at: place(dst), src_at: place(src), len, seed: self.argument() };
         let (pattern, prefill) = (index::RANDOM, index::CONSTANT);
         let (from, to) = (spread.src_at, spread.src_at + len);
         patterns::fill(&mut desk.source.bytes_mut()[from..to], pattern, 0, self.seed);

@@ -40,6 +40,7 @@ mod large;
 mod memory;
 mod note;
 mod other_thread;
+mod overlaps;
 mod patterns;
 mod places;
 pub mod plugin;
@@ -229,11 +230,11 @@ fn prove_within<'s>(
     let deadline = Instant::now().checked_add(time_limit);
     let of = |code: Landing, depth: Depth| {
         // Must precede the first call.
-        let fresh = (depth == Depth::Full).then(|| Fresh::split(code));
+        let fresh = (depth == Depth::Full).then(|| Fresh::split(code, subject.standard));
         let checker = Checker::new(code, Some(status), subject_index);
-        let mut verification = Verification::new(checker, subject.lengths, depth, seed);
+        let mut verification =
+            Verification::new(checker, subject.lengths, depth, seed).of_standard(subject.standard);
         verification.checker.caller.deadline = deadline;
-        verification.standard = subject.standard;
         prove_code(verification, code, fresh.as_ref())
     };
     let mut summary = of(subject.routine, depth)?;
@@ -364,7 +365,8 @@ fn stopped_stages(
         // The companion does not announce its calls.
         let checker = Checker::new(code, None, 0);
         let mut other =
-            Verification::new(checker, verification.lengths, Depth::Replicate, !verification.seed);
+            Verification::new(checker, verification.lengths, Depth::Replicate, !verification.seed)
+                .of_standard(verification.standard);
         other.checker.caller.deadline = verification.checker.caller.deadline;
         let on_small = Ground { album: small, fields: &others };
         let on_large = Ground { album: large, fields: &large_others };

@@ -39,8 +39,8 @@ pub enum Stage {
     Threads,
     /// A buffer larger than the memory.
     BeyondMemory,
-    /// The return value of a function of the C standard.
-    ReturnValue,
+    /// A copy of a buffer to itself.
+    SameBuffer,
     /// Overlapping source and destination.
     Overlap,
     /// Bytes other than 0.
@@ -87,7 +87,7 @@ impl Stage {
             "a buffer with only its edges accessible",
             "lengths beyond 32 bits, edges only",
         ),
-        (Stage::ReturnValue, "", "the returned address"),
+        (Stage::SameBuffer, "the source is the destination", "a buffer copied to itself"),
         (Stage::Overlap, "source and destination overlap", "overlapping buffers"),
         (Stage::Values, "", "every value of a byte"),
         (Stage::Gibibytes, "little memory, mapped repeatedly", "buffers of more than 2 and 4 GiB"),

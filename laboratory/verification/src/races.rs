@@ -88,7 +88,7 @@ impl Verification<'_> {
             Place::in_line(Spot::Middle, offset),
             len,
         ));
-        let seed = self.checksum_seed();
+        let seed = self.argument();
         let trial = Pick { stage: Stage::NeighbourRace, len, seed, src, dst }.trial(self.family);
         let (before, after) = (trial.call.dst.wrapping_sub(1), trial.call.dst.wrapping_add(len));
         neighbour.before.store(before, Ordering::Relaxed);
@@ -160,7 +160,8 @@ impl Verification<'_> {
             self.note("not tried: two concurrent threads, since there is only one CPU");
             return Ok(());
         }
-        let (lengths, seed, deadline) = (self.lengths, self.seed, self.checker.caller.deadline);
+        let (lengths, seed, standard) = (self.lengths, self.seed, self.standard);
+        let deadline = self.checker.caller.deadline;
         let others = fields(self.family, own.album, 4)?;
         let others = Ground { fields: &others, ..own };
         let ready = Barrier::new(2);
@@ -176,7 +177,8 @@ impl Verification<'_> {
                 let _stack = SignalStack::install(64 << 10);
                 // This thread does not announce its calls.
                 let mut verification =
-                    Verification::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed);
+                    Verification::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed)
+                        .of_standard(standard);
                 verification.checker.caller.deadline = deadline;
                 run(&mut verification, others)
             });

@@ -52,7 +52,7 @@ impl Verification<'_> {
             .family
             .writes()
             .then(|| Destination::in_field(&fields[turn], Prefill::Plain, dst_place, len));
-        let seed = self.checksum_seed();
+        let seed = self.argument();
         let trial = Pick { stage: Stage::Stepped, len, seed, src, dst }.trial(self.family);
         let meeting = companion.meeting();
         meeting.begin(MOST_VISITS_IN_A_CALL, len);

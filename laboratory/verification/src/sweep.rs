@@ -54,6 +54,13 @@ impl<'s> Verification<'s> {
         }
     }
 
+    /// The same, of a routine that must also meet the requirements of a function of the C standard.
+    pub fn of_standard(mut self, standard: Option<Standard>) -> Verification<'s> {
+        self.standard = standard;
+        self.checker.caller.returns_destination = standard.is_some();
+        self
+    }
+
     /// Makes a trial, and captures its data if it fails.
     pub fn run(&mut self, pick: &Pick<'_>) -> Result<(), Stop> {
         let trial = pick.trial(self.family);
@@ -95,7 +102,13 @@ impl<'s> Verification<'s> {
         if self.turns < 128 { self.turns % choices } else { self.random.below(choices) }
     }
 
-    pub fn checksum_seed(&mut self) -> u32 {
+    /// The argument of the next call besides addresses and length: a checksum's seed, or the byte of a function
+    /// like `memset`.
+    pub fn argument(&mut self) -> u32 {
+        if self.standard == Some(Standard::Memset) {
+            // Often zero, which may have a path of its own. Of the int, only the lowest eight bits count.
+            return if self.random.below(2) == 0 { 0 } else { self.random.next() as u32 };
+        }
         if !sums(self.family) {
             return 0;
         }
@@ -154,7 +167,7 @@ impl<'s> Verification<'s> {
             let prefill = self.prefill();
             Destination::in_field(field, prefill, dst, len)
         });
-        let seed = self.checksum_seed();
+        let seed = self.argument();
         self.run(&Pick { stage, len, seed, src, dst })
     }
 
@@ -238,7 +251,7 @@ impl<'s> Verification<'s> {
                     let follow = (turn + offset).is_multiple_of(2);
                     let src =
                         Some(Source::in_album(album, pattern, follow, Place::in_line(spot, offset), len));
-                    let seed = self.checksum_seed();
+                    let seed = self.argument();
                     self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
                 }
             }
@@ -258,7 +271,8 @@ impl<'s> Verification<'s> {
                 for spot in Spot::ALL {
                     let dst =
                         Some(Destination::in_field(field, Prefill::Plain, Place::in_line(spot, offset), len));
-                    self.run(&Pick { stage: Stage::Sweep, len, seed: 0, src: None, dst })?;
+                    let seed = self.argument();
+                    self.run(&Pick { stage: Stage::Sweep, len, seed, src: None, dst })?;
                 }
             }
         }
@@ -278,7 +292,7 @@ impl<'s> Verification<'s> {
                 let src =
                     Some(Source::in_album(ground.album, pattern, turn.is_multiple_of(2), src_place, len));
                 let dst = Some(Destination::in_field(field, prefill, dst_place, len));
-                let seed = self.checksum_seed();
+                let seed = self.argument();
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst })?;
             }
         }
