@@ -326,6 +326,10 @@ pub(super) fn mismatch_of_error(error: CallError, call: &Call, family: Family) -
             let (right, got) = (format!("{:#x}", call.dst.addr()), format!("{address:#x}"));
             return Mismatch { about, ..Mismatch::new(FaultKind::ReturnValue, right, got) };
         }
+        CallError::SignalHandling(what) => {
+            let about = format!("changed {what}, in this call or one before it");
+            return Mismatch { about, ..Mismatch::new(FaultKind::Signals, "unchanged", "changed") };
+        }
         CallError::Forked => {
             let about = "left a second process behind, in this call or one shortly before it".to_owned();
             return Mismatch { about, ..Mismatch::new(FaultKind::Forked, "one process", "two processes") };

@@ -48,7 +48,9 @@ pub enum FaultKind {
     Threads,
     /// Bytes next to the destination were written, if only temporarily: writes by another thread are lost.
     NeighbourRace,
-    /// A signal during the call changes the result.
+    /// The call returns without a fence after non-temporal stores, so that another thread may see them late.
+    UnfencedStores,
+    /// A signal during the call changes the result, or the call changes the signal mask or a signal's action.
     Signals,
     /// The length was truncated: a buffer larger than 2 or 4 GiB was not fully processed.
     TruncatedLength,

@@ -27,6 +27,7 @@ mod checker;
 #[cfg(target_arch = "x86_64")]
 mod companion;
 mod counterexample;
+mod crossing;
 mod desk;
 pub mod forked;
 pub mod forms;
@@ -61,6 +62,8 @@ pub mod tally;
 pub mod trace;
 #[cfg(target_arch = "x86_64")]
 mod trampoline;
+#[cfg(target_arch = "x86_64")]
+mod weak_stores;
 
 pub use counterexample::{Counterexample, Ending, Failure, FaultKind, describe, signal_name};
 pub use note::Stage;
@@ -77,7 +80,7 @@ use ground::{Ground, Stop};
 use images::Album;
 use patterns::{PATTERNS, index};
 use serde::{Deserialize, Serialize};
-use signals::Handlers;
+use signals::{Actions, Handlers};
 use std::time::{Duration, Instant};
 use sweep::{Verification, fields};
 use tally::Tried;
@@ -257,7 +260,9 @@ fn prove_code(
 ) -> Result<ProofSummary, Failure> {
     let start = Instant::now();
     let watch = Watch::begin();
-    match stages(&mut verification, code).and_then(|()| verification.quiet()) {
+    let actions = (verification.depth == Depth::Full).then(Actions::now);
+    let outcome = stages(&mut verification, code).and_then(|()| verification.quiet(actions.as_ref()));
+    match outcome {
         Ok(()) => {}
         Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
         Err(Stop::Caught(caught)) => {
@@ -296,6 +301,7 @@ fn stages(verification: &mut Verification<'_>, code: Landing) -> Result<(), Stop
     let middling = Album::new(3 * 4096, middling, full, seed)?;
     let middling_fields = fields(family, &middling, usize::MAX)?;
     let middling = Ground { album: &middling, fields: &middling_fields };
+    verification.crossing(middling)?;
     verification.middling(middling)?;
     let most = match verification.lengths {
         Lengths::Any => 0,

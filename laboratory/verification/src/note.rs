@@ -13,6 +13,8 @@ use std::fmt;
 pub enum Stage {
     /// Lengths up to 300 at every offset.
     Sweep,
+    /// Small buffers across the end of a page.
+    Crossing,
     /// Lengths up to 8 KiB.
     Lengths,
     /// The product of large lengths, pairs of offsets and placements.
@@ -56,8 +58,9 @@ impl Stage {
     pub(super) const COUNT: usize = Stage::ALL.len();
 
     /// Each stage with its description in a counterexample, and in a count of its calls.
-    const ALL: [(Stage, &'static str, &'static str); 19] = [
+    const ALL: [(Stage, &'static str, &'static str); 20] = [
         (Stage::Sweep, "", "lengths to 300 at every offset"),
+        (Stage::Crossing, "", "lengths to 300 across the end of a page"),
         (Stage::Lengths, "", "lengths to 8 KiB"),
         (Stage::Large, "", "typical large buffers"),
         (Stage::Bounds, "a large buffer", "accumulator limits, beyond the caches"),
