@@ -86,3 +86,26 @@ impl Verification<'_> {
         self.judged(&trial, companion, plan, None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Depth;
+    use crate::checker::Checker;
+    use carryline_variants::landing::Landing;
+    use carryline_variants::{Family, Lengths, find};
+
+    #[test]
+    fn lengths_left_out_are_noted_once_in_order() {
+        let code: Landing = find(Family::Zero, "carryline").expect("in the collection").landing();
+        let mut verification = Verification::new(Checker::new(code, None, 0), Lengths::Any, Depth::Full, 1);
+        verification.note_left_out("nothing", Vec::new());
+        verification.note_left_out("small calls", vec![300, 96, 300]);
+        assert_eq!(verification.notes.len(), 1);
+        assert!(verification.notes[0].ends_with("lengths are left out: 96, 300"), "{:?}", verification.notes);
+        // Drawn lengths are of all classes.
+        let drawn = verification.length_of_each_class(66, SMALL + 1, CLASSES);
+        assert_eq!(drawn.len(), CLASSES);
+        assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[0] >= 66, "{drawn:?}");
+    }
+}
