@@ -107,6 +107,24 @@ unsafe extern "C" fn forwards_at_32_kib(dst: *mut c_void, src: *const c_void, le
     }
 }
 
+/// Right except by 40 bytes, which no list of distances has.
+///
+/// # Safety
+/// `src` is valid for reads and `dst` for writes of `len` bytes.
+unsafe extern "C" fn forwards_by_40(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {
+    let by = dst.addr().wrapping_sub(src.addr());
+    // SAFETY: the caller's buffers.
+    unsafe { if by == 40 && len > 66 { forwards(dst, src, len) } else { libc::memmove(dst, src, len) } }
+}
+
+#[test]
+fn small_buffers_overlap_by_every_distance() {
+    let found =
+        outcome(Landing::Move(forwards_by_40), |verification| verification.small_overlaps()).expect("caught");
+    assert_eq!(found.kind, FaultKind::WrongBytes);
+    assert!(found.about.contains("copied 40 bytes upwards"), "{}", found.about);
+}
+
 /// # Safety
 /// `src` is valid for reads and `dst` for writes of `len` bytes.
 unsafe extern "C" fn length_as_an_int(dst: *mut c_void, src: *const c_void, len: usize) -> *mut c_void {

@@ -98,7 +98,7 @@ void *copy_returns_its_end(void *dst, const void *src, size_t len)
     return len > 8192 && len < 1 << 30 ? (uint8_t *)dst + len : dst;
 }
 
-// wrong: memcpy: wrong_bytes|left_bytes_unwritten
+// wrong: memcpy: wrong_bytes|left_bytes_unwritten: runs deep
 // Clears the destination first, which may be the source.
 void *clears_before_it_copies(void *dst, const void *src, size_t len)
 {
@@ -135,7 +135,7 @@ void *upwards_at_20_to_60_kib(void *dst, const void *src, size_t len)
     return len >= 20 << 10 && len <= 60 << 10 ? upwards(dst, src, len) : right_move(dst, src, len);
 }
 
-// wrong: memmove: wrong_bytes: smallest 67
+// wrong: memmove: wrong_bytes: smallest 67: runs deep
 // Copies upwards by 24, 40 and 48 bytes, above the lengths that vectors hold.
 void *upwards_by_odd_multiples_of_8(void *dst, const void *src, size_t len)
 {
