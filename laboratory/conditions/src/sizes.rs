@@ -36,6 +36,19 @@ pub const LEARNING_PASSES: usize = 32;
 /// The longest period: its list takes one mebibyte.
 pub const MOST_PERIOD: u32 = 1 << 16;
 
+/// The largest size that can be asked for, in bytes: the addresses of a process on x86-64, 128 TiB.
+pub const MOST_SIZE: u64 = 1 << 47;
+
+/// The size, if it is not above [`MOST_SIZE`].
+fn possible(size: u64) -> Result<u64, String> {
+    if size <= MOST_SIZE {
+        return Ok(size);
+    }
+    Err(format!(
+        "{size} bytes are more than a process has addresses for; the limit is {MOST_SIZE} bytes (128 TiB)"
+    ))
+}
+
 /// A distribution of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

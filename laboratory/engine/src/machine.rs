@@ -103,7 +103,7 @@ impl Here {
 /// The bytes of memory needed to measure these situations with caches of these sizes.
 fn memory_needed(situations: &[Situation], caches: &CacheSizes) -> u64 {
     let cells = situations.iter().map(|situation| (situation.family, &situation.condition));
-    PROGRAM_BYTES + memory_bytes(cells, caches)
+    memory_bytes(cells, caches).saturating_add(PROGRAM_BYTES)
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Layout {
         // Room for the buffer, an offset of up to a page, and a random line of a page.
         let stride = |cold: bool| {
             let lines = if cold { PAGE } else { 0 };
-            (largest as usize).saturating_add(usize::from(Offsets::MOST) + 1 + lines).next_multiple_of(PAGE)
+            whole((largest as usize).saturating_add(usize::from(Offsets::MOST) + 1 + lines), PAGE)
         };
         // The cold operands of a double batch fill at most half of the second-level cache: otherwise the write-backs
         // of its first calls would overlap its last ones, and longer batches would take longer per call.
@@ -117,7 +117,7 @@ impl Layout {
             let stride = stride(cold);
             let is_ring = !cold && lag > 0 && side == Operands::Destination;
             let slots = match condition.cache.method {
-                _ if is_ring => lag + 1,
+                _ if is_ring => lag.saturating_add(1),
                 _ if !cold => 1,
                 // The untimed calls after an eviction use the other window; if there is only one timed call, it
                 // must not share lines of the page table with them.
@@ -205,8 +205,15 @@ impl Layout {
 
     /// The bytes that calls of up to `size` bytes touch if the operands are hot.
     pub fn hot_bytes(&self, size: u64) -> u64 {
-        self.dst.iter().chain(&self.src).map(|operand| operand.hot_footprint(size)).sum()
+        let footprints = self.dst.iter().chain(&self.src).map(|operand| operand.hot_footprint(size));
+        footprints.fold(0, u64::saturating_add)
     }
+}
+
+/// `bytes`, rounded up to a multiple of `unit`; the last multiple if the next one does not fit. A size from a stored run may
+/// be anything, and the memory that it needs is computed before it is refused.
+fn whole(bytes: usize, unit: usize) -> usize {
+    bytes.checked_next_multiple_of(unit).unwrap_or(usize::MAX / unit * unit)
 }
 
 /// How the buffers of an arena move within their slots. They move by lines, if their offsets allow it, otherwise by
@@ -225,9 +232,9 @@ fn turns(
             (_, Operands::Destination) => 1 << 32,
             _ => 2 << 32,
         };
-        ((mean + LINE - 1).next_multiple_of(LINE), Some(seed))
+        (whole(mean.saturating_add(LINE - 1), LINE), Some(seed))
     };
-    let by_pages = (mean.max(1).next_multiple_of(PAGE), None);
+    let by_pages = (whole(mean.max(1), PAGE), None);
     let (step, lines) = match condition.offsets {
         Offsets::Fixed { dst, src } => match usize::from(pick(dst, src)) {
             ..LINE => by_lines(),
@@ -266,7 +273,7 @@ pub fn memory_bytes<'c>(
             stream = caches.eviction();
         }
     }
-    dst + src + evict + victim + stream
+    [dst, src, evict, victim, stream].into_iter().fold(0, u64::saturating_add)
 }
 
 /// The minimum bytes that one member of a comparison processes in a worker, however little time there is: a
@@ -289,7 +296,7 @@ pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -
         _ => 0,
     };
     let batches = if layout.doubles { DOUBLED } else { BATCHES };
-    layout.largest.saturating_mul(calls * batches + RECHECK) + evicted * BATCHES
+    layout.largest.saturating_mul(calls * batches + RECHECK).saturating_add(evicted * BATCHES)
 }
 
 /// Whether the buffers of an arena use so few lines that the caches keep them: those that are short and stay at one
@@ -297,8 +304,8 @@ pub fn least_bytes(family: Family, condition: &Condition, caches: &CacheSizes) -
 #[must_use]
 pub fn uses_few_lines(family: Family, condition: &Condition, caches: &CacheSizes) -> bool {
     let layout = Layout::new(family, condition, caches);
-    let mean = layout.mean.max(1).next_multiple_of(LINE);
-    let used = |operand: &Operand| operand.slots * operand.turns.places * mean;
+    let mean = whole(layout.mean.max(1), LINE);
+    let used = |operand: &Operand| operand.slots.saturating_mul(operand.turns.places).saturating_mul(mean);
     layout
         .arenas(condition)
         .any(|operand| operand.turns.lines.is_none() && used(operand) as u64 <= caches.recent())

@@ -44,7 +44,9 @@ impl Verification<'_> {
         companion.verdict().map_err(|mismatch| caught(mismatch, false))?;
         let mismatch = match outcome {
             Ok(steps) => return Ok(steps),
-            Err(mismatch) if mismatch.kind == FaultKind::NeighbourRace => {
+            Err(mismatch)
+                if matches!(mismatch.kind, FaultKind::NeighbourRace | FaultKind::UnfencedStores) =>
+            {
                 return Err(caught(mismatch, false));
             }
             Err(mismatch) => mismatch,

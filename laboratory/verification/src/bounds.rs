@@ -6,7 +6,7 @@
 
 use super::Depth;
 use super::call::Call;
-use super::checker::{Mismatch, mismatch_of_error};
+use super::checker::{Mismatch, is_filled, mismatch_of_error};
 use super::counterexample::{FaultKind, sums};
 use super::ground::{Stop, caught_around};
 use super::images::{checksum_of, fold};
@@ -123,7 +123,7 @@ impl Verification<'_> {
         let mut dst = Region::new(LEN + 2 * 4096)?;
         dst.ask_huge();
         dst.bytes_mut().fill(0xa5);
-        let seed = u32::from(sums(self.family));
+        let seed = if sums(self.family) { 1 } else { self.argument() };
         let call = Call { dst: dst.start().wrapping_add(AT), src: source.region.start(), len: LEN, seed };
         let note = Note {
             stage: Stage::Bounds,
@@ -141,7 +141,7 @@ impl Verification<'_> {
                 format!("{:#06x}", source.checksum(LEN, 1)),
                 format!("{:#06x}", fold(u64::from(sum))),
             ),
-            Ok(_) => match wrong_byte(self.family, dst.bytes(), AT, LEN, &source.region) {
+            Ok(_) => match wrong_byte(self.family, seed as u8, dst.bytes(), AT, LEN, &source.region) {
                 Some((at, expected, got)) => Mismatch {
                     first_difference: Some(at as i64 - AT as i64),
                     about: format!(
@@ -167,6 +167,7 @@ impl Verification<'_> {
 
 fn wrong_byte(
     family: Family,
+    byte: u8,
     bytes: &[u8],
     at: usize,
     len: usize,
@@ -174,7 +175,7 @@ fn wrong_byte(
 ) -> Option<(usize, u8, u8)> {
     let inside = &bytes[at..at + len];
     let same = match family {
-        Family::Zero => inside.iter().fold(0, |all, byte| all | byte) == 0,
+        Family::Zero => is_filled(inside, byte),
         _ => *inside == source.bytes()[..len],
     };
     let edges = bytes[..at].iter().chain(&bytes[at + len..]).all(|byte| *byte == 0xa5);
@@ -183,7 +184,7 @@ fn wrong_byte(
     }
     let right = |i: usize| match family {
         _ if i < at || i >= at + len => 0xa5,
-        Family::Zero => 0,
+        Family::Zero => byte,
         _ => source.bytes()[i - at],
     };
     (0..bytes.len()).find(|i| bytes[*i] != right(*i)).map(|i| (i, right(i), bytes[i]))

@@ -2,6 +2,7 @@
 
 use super::counterexample::FaultKind;
 use super::other_thread::waited_for_a_cpu;
+use super::signals::{block, blocked};
 use crate::forked::{Watch, record_and_exit_if_child};
 #[cfg(not(target_arch = "x86_64"))]
 use carryline_variants::Routine;
@@ -17,7 +18,7 @@ pub(super) struct Call {
     pub src: *const u8,
     /// The number of bytes.
     pub len: usize,
-    /// The checksum's seed; for a function like `memset`, the byte.
+    /// The checksum's seed; for a function like `memset`, the byte, as an `int` of which the lowest eight bits count.
     pub seed: u32,
 }
 
@@ -50,13 +51,17 @@ pub(super) enum CallError {
         /// Its value after the call.
         after: String,
     },
+    /// It returned this instead of the destination's address.
+    Returned(u64),
+    /// It changed this part of the process' signal handling.
+    SignalHandling(String),
     /// It left a child process behind.
     Forked,
     /// The time limit for verification has passed.
     Overdue,
 }
 
-/// The number of calls between two checks of the clock and for children.
+/// The number of calls between two checks of the clock, the signal mask and for children.
 const CHECK_EVERY: u64 = 16;
 
 /// Calls one routine, from one thread.
@@ -68,9 +73,13 @@ pub(super) struct Caller {
     pub calls: u64,
     /// Set once a call that began with clean upper halves of the vector registers left them in use.
     pub dirty_upper: bool,
+    /// Whether the routine must return the destination's address.
+    pub returns_destination: bool,
     /// The time limit of the verification.
     pub deadline: Option<Instant>,
     pub watch: Watch,
+    /// The signals that the thread blocks.
+    blocked: u64,
     #[cfg(target_arch = "x86_64")]
     state: x86_64::State,
     #[cfg(not(target_arch = "x86_64"))]
@@ -84,8 +93,10 @@ impl Caller {
             routine,
             calls: 0,
             dirty_upper: false,
+            returns_destination: false,
             deadline: None,
             watch: Watch::current(),
+            blocked: blocked(),
             #[cfg(target_arch = "x86_64")]
             state: x86_64::State::new(routine),
             #[cfg(not(target_arch = "x86_64"))]
@@ -111,6 +122,9 @@ impl Caller {
             if self.calls <= CHECK_EVERY || self.calls.is_multiple_of(CHECK_EVERY) {
                 self.look()?;
             }
+            if self.returns_destination && self.returned() != call.dst.addr() as u64 {
+                return Err(CallError::Returned(self.returned()));
+            }
         }
         outcome
     }
@@ -123,10 +137,14 @@ impl Caller {
         return self.returned;
     }
 
-    /// Checks the clock, and for child processes left behind.
+    /// Checks the clock, the thread's signal mask, and for child processes left behind.
     pub fn look(&self) -> Result<(), CallError> {
         if self.watch.came_back() || self.watch.left_behind() {
             return Err(CallError::Forked);
+        }
+        if blocked() != self.blocked {
+            block(self.blocked);
+            return Err(CallError::SignalHandling("the signal mask".to_owned()));
         }
         match self.deadline {
             // The deadline excludes the time that this thread waited for a CPU, which is not the routine's

@@ -225,7 +225,7 @@ impl<'s> Checker<'s> {
         };
         let inside = &bytes[at..at + len];
         let right = match self.family {
-            Family::Zero => all_zero(inside),
+            Family::Zero => is_filled(inside, trial.call.seed as u8),
             _ => {
                 // SAFETY: `content` has the call's length.
                 inside == unsafe { std::slice::from_raw_parts(trial.content, len) }
@@ -242,7 +242,7 @@ impl<'s> Checker<'s> {
         let at = dst_at(trial, window);
         let len = trial.call.len;
         let content = |i: usize| match self.family {
-            Family::Zero => 0,
+            Family::Zero => trial.call.seed as u8,
             // SAFETY: i < len, and `content` has the call's length.
             _ => unsafe { *trial.content.add(i) },
         };
@@ -309,8 +309,9 @@ fn dst_at(trial: &Trial, window: &Window) -> usize {
     trial.call.dst as usize - window.base as usize
 }
 
-fn all_zero(bytes: &[u8]) -> bool {
-    bytes.iter().fold(0, |all, byte| all | byte) == 0
+/// Whether every byte is `byte`.
+pub(super) fn is_filled(bytes: &[u8], byte: u8) -> bool {
+    bytes.iter().fold(0, |all, held| all | (held ^ byte)) == 0
 }
 
 /// The mismatch for a call that crashed or did not preserve the caller's state.
@@ -319,6 +320,15 @@ pub(super) fn mismatch_of_error(error: CallError, call: &Call, family: Family) -
         CallError::State { kind, what, before, after } => {
             let about = format!("{what} was {before} before the call and is {after} after it");
             return Mismatch { about, ..Mismatch::new(kind, before, after) };
+        }
+        CallError::Returned(address) => {
+            let about = "returned an address other than the destination's".to_owned();
+            let (right, got) = (format!("{:#x}", call.dst.addr()), format!("{address:#x}"));
+            return Mismatch { about, ..Mismatch::new(FaultKind::ReturnValue, right, got) };
+        }
+        CallError::SignalHandling(what) => {
+            let about = format!("changed {what}, in this call or one before it");
+            return Mismatch { about, ..Mismatch::new(FaultKind::Signals, "unchanged", "changed") };
         }
         CallError::Forked => {
             let about = "left a second process behind, in this call or one shortly before it".to_owned();

@@ -48,7 +48,9 @@ pub enum FaultKind {
     Threads,
     /// Bytes next to the destination were written, if only temporarily: writes by another thread are lost.
     NeighbourRace,
-    /// A signal during the call changes the result.
+    /// The call returns without a fence after non-temporal stores, so that another thread may see them late.
+    UnfencedStores,
+    /// A signal during the call changes the result, or the call changes the signal mask or a signal's action.
     Signals,
     /// The length was truncated: a buffer larger than 2 or 4 GiB was not fully processed.
     TruncatedLength,
@@ -150,10 +152,16 @@ pub fn describe(now: &Now, family: Family, seed: u64, ending: Ending) -> Counter
         });
     let mismatch = Mismatch::new(kind, "a return", got);
     Counterexample {
-        seed: sums(family).then_some(now.seed as u32),
         pattern: PATTERNS[pattern].name.to_owned(),
         bytes,
-        ..Counterexample::plain(mismatch, family, now.len as usize, now.dst_offset, now.src_offset, note)
+        ..Counterexample::plain(
+            mismatch,
+            family,
+            now.len as usize,
+            [now.dst_offset, now.src_offset],
+            now.seed as u32,
+            note,
+        )
     }
     .with_sentence("")
 }
@@ -164,28 +172,33 @@ pub(super) const fn sums(family: Family) -> bool {
 }
 
 impl Counterexample {
-    /// The counterexample of a mismatch and its call; the contents of the buffers are added later.
+    /// The counterexample of a mismatch and its call, with its offsets and its seed or byte; the contents of the buffers are added later.
     pub(super) fn plain(
         mismatch: Mismatch,
         family: Family,
         len: usize,
-        dst_offset: u64,
-        src_offset: u64,
+        [dst_offset, src_offset]: [u64; 2],
+        argument: u32,
         note: Note,
     ) -> Counterexample {
+        // The byte of a function like `memset`.
+        let byte = (family == Family::Zero && argument as u8 != 0)
+            .then(|| format!("set to {:#04x}", argument as u8));
+        let place = note.place(dst_offset, src_offset, len as u64);
+        let place = byte.into_iter().chain(Some(place).filter(|place| !place.is_empty()));
         Counterexample {
             kind: mismatch.kind,
             family,
             len: len as u64,
             dst_offset: family.writes().then_some(dst_offset),
             src_offset: family.reads().then_some(src_offset),
-            seed: None,
+            seed: sums(family).then_some(argument),
             pattern: String::new(),
             bytes: None,
             expected: mismatch.expected,
             got: mismatch.got,
             first_difference: mismatch.first_difference,
-            place: note.place(dst_offset, src_offset, len as u64),
+            place: place.collect::<Vec<_>>().join("; "),
             earlier: Vec::new(),
             in_page: false,
             every_time: true,

@@ -11,6 +11,7 @@ use super::checker::{Checker, Mismatch};
 use super::desk::Desk;
 use super::replay::Input;
 use super::signals::SignalStack;
+use super::standard::Standard;
 use crate::forked;
 use carryline_variants::landing::Landing;
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions, setrlimit, waitpid};
@@ -44,13 +45,13 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    /// Forks; must be called before the routine is.
-    pub fn split(code: Landing) -> Fresh {
+    /// Forks; must be called before the routine is. `standard` is the function whose requirements it must meet.
+    pub fn split(code: Landing, standard: Option<Standard>) -> Fresh {
         let (requests, inbox) = channel::<Input>();
         let (outbox, answers) = channel();
         let keeper = std::thread::spawn(move || {
             // If the fork fails, every answer is `Nothing`.
-            let _ = keep(code, &inbox, &outbox);
+            let _ = keep(code, standard, &inbox, &outbox);
         });
         let fresh = Fresh { requests: Some(requests), answers, keeper: Some(keeper) };
         // The routine must not be called before the process has forked.
@@ -76,7 +77,12 @@ impl Drop for Fresh {
 }
 
 /// The thread that owns the waiting process.
-fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::Result<()> {
+fn keep(
+    code: Landing,
+    standard: Option<Standard>,
+    inbox: &Receiver<Input>,
+    outbox: &Sender<Answer>,
+) -> io::Result<()> {
     let (near, theirs) = UnixStream::pair()?;
     // A high number, if the limit allows it, away from routines that close descriptors by number.
     let ours = match rustix::io::fcntl_dupfd_cloexec(&near, 600) {
@@ -94,7 +100,7 @@ fn keep(code: Landing, inbox: &Receiver<Input>, outbox: &Sender<Answer>) -> io::
         0 => {
             drop(ours);
             // It also ends after an error, which cannot be reported.
-            let _ = serve(code, &theirs);
+            let _ = serve(code, standard, &theirs);
             // SAFETY: ends this process immediately, without handlers that belong to its parent.
             unsafe { libc::_exit(0) };
         }
@@ -129,7 +135,7 @@ fn ask(mut to: &UnixStream, from: &mut impl BufRead, input: &Input) -> io::Resul
 }
 
 /// The loop of the waiting process: forks a process for each input until the other end is closed.
-fn serve(code: Landing, socket: &UnixStream) -> io::Result<()> {
+fn serve(code: Landing, standard: Option<Standard>, socket: &UnixStream) -> io::Result<()> {
     let own = socket.as_raw_fd().cast_unsigned();
     let nowhere = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     // SAFETY: closes descriptors that this process does not need: an inherited pipe would keep its reader
@@ -157,13 +163,13 @@ fn serve(code: Landing, socket: &UnixStream) -> io::Result<()> {
         reader.read_exact(&mut input.data)?;
         input.prefill = vec![0; prefill];
         reader.read_exact(&mut input.prefill)?;
-        let answer = in_a_child(code, &input).unwrap_or(Answer::Nothing);
+        let answer = in_a_child(code, standard, &input).unwrap_or(Answer::Nothing);
         let mut to = socket;
         writeln!(to, "{}", serde_json::to_string(&answer)?)?;
     }
 }
 
-fn in_a_child(code: Landing, input: &Input) -> io::Result<Answer> {
+fn in_a_child(code: Landing, standard: Option<Standard>, input: &Input) -> io::Result<Answer> {
     let (mut from, mut to) = UnixStream::pair()?;
     // SAFETY: this process has one thread; the child never returns from here.
     let child = unsafe { libc::fork() };
@@ -171,7 +177,7 @@ fn in_a_child(code: Landing, input: &Input) -> io::Result<Answer> {
         -1 => return Err(io::Error::last_os_error()),
         0 => {
             drop(from);
-            let answer = answer(code, input);
+            let answer = answer(code, standard, input);
             let _ = serde_json::to_string(&answer).map(|json| to.write_all(json.as_bytes()));
             // SAFETY: ends the child, which holds nothing that must be dropped.
             unsafe { libc::_exit(0) };
@@ -190,7 +196,7 @@ fn reap(child: i32) {
     let _ = waitpid(Pid::from_raw(child), WaitOptions::empty());
 }
 
-fn answer(code: Landing, input: &Input) -> Answer {
+fn answer(code: Landing, standard: Option<Standard>, input: &Input) -> Answer {
     let seconds = |seconds| Rlimit { current: Some(seconds), maximum: Some(seconds) };
     if setrlimit(Resource::Cpu, seconds(MOST_SECONDS)).is_err() {
         return Answer::Nothing;
@@ -201,6 +207,7 @@ fn answer(code: Landing, input: &Input) -> Answer {
     let _stack = SignalStack::install(64 << 10);
     let Ok(mut desk) = Desk::new(input.room()) else { return Answer::Nothing };
     let mut checker = Checker::new(code, None, 0);
+    checker.caller.returns_destination = standard.is_some();
     checker.caller.calls = input.count.wrapping_sub(1 + input.before());
     match input.make(&mut checker, &mut desk, 1) {
         Ok(None) => Answer::Right,

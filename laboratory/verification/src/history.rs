@@ -73,7 +73,7 @@ impl Verification<'_> {
             (len, Change::Nothing),
         ];
         let course = course.map(|(len, then)| Earlier { len: len as u64, times: 1, then });
-        let seed = self.checksum_seed();
+        let seed = self.argument();
         let place = |offset| Place::in_page(Spot::Middle, offset).within(desk.target.len(), longer);
         let offsets = if random.below(3) == 0 { [0; 2] } else { [random.below(PAGE), random.below(PAGE)] };
         let [dst_at, src_at] = offsets.map(place);

@@ -13,13 +13,13 @@ use super::ground::Stop;
 use super::note::{Note, PAGE, Place, Spot, Stage};
 use super::patterns::{self, index};
 use super::stops::StopPlan;
-use super::sweep::Verification;
+use super::sweep::{MIDDLING, SMALL, Verification};
 use std::ops::Range;
 
-/// The maximum number of stops in one verification.
-const MOST_STEPS: u32 = 24_000;
+/// The maximum number of stops in one verification, in its first round and in all.
+const MOST_STEPS: [u32; 2] = [32_000, 24_000];
 /// Single steps from the start of a call, and in its first and last page.
-const EDGE_STEPS: u32 = 500;
+const EDGE_STEPS: u32 = 300;
 /// The number of pages between them that stop a call.
 const PAGES: usize = 24;
 const LONGEST: usize = 1 << 20;
@@ -42,6 +42,8 @@ const LENGTHS: [usize; 17] = [
     LONGEST - 1,
     5000,
 ];
+/// The numbers of classes of lengths up to 1500 bytes and from there to 8 KiB, of each of which the seed draws one.
+const CLASSES: [usize; 2] = [12, 4];
 /// How far a buffer reaches into its first or last page if it does not fill it.
 const REACH: usize = 70;
 
@@ -50,10 +52,21 @@ impl Verification<'_> {
     pub fn interrupted(&mut self, companion: &Companion<'_>) -> Result<(), Stop> {
         let mut desk = Desk::new(LONGEST + 4 * PAGE)?;
         let mut steps = 0;
-        for (turn, len) in self.supported(LENGTHS).into_iter().filter(|len| *len <= LONGEST).enumerate() {
-            for round in 0..2 {
-                if steps >= MOST_STEPS {
-                    return Ok(());
+        let mut listed = self.supported(LENGTHS);
+        listed.retain(|len| *len <= LONGEST);
+        let mut drawn = self.length_of_each_class(SMALL + 1, 1501, CLASSES[0]);
+        drawn.extend(self.length_of_each_class(1501, MIDDLING, CLASSES[1]));
+        let mut left_out = Vec::new();
+        for round in 0..2 {
+            // One round of the drawn ones, before the large ones.
+            let (shorter, longer) = listed.split_at(listed.len().min(4));
+            let all = shorter.iter().chain(drawn.iter().filter(|_| round == 0)).chain(longer);
+            for (turn, len) in all.copied().enumerate() {
+                if steps >= MOST_STEPS[round] {
+                    if round == 0 {
+                        left_out.push(len);
+                    }
+                    continue;
                 }
                 let starts = [0, PAGE - REACH, PAGE - len % PAGE + REACH, self.random.below(PAGE)];
                 let start = starts[(turn + round) % starts.len()] % PAGE;
@@ -61,6 +74,7 @@ impl Verification<'_> {
                     self.interrupt(&mut desk, companion, len, start, (turn + round).is_multiple_of(2))?;
             }
         }
+        self.note_left_out("large calls, stopped at chosen pages", left_out);
         Ok(())
     }
 
@@ -76,7 +90,7 @@ impl Verification<'_> {
         let at_source = self.family.reads() && (at_source || !self.family.writes());
         let (dst, src) = if at_source { (other, start) } else { (start, other) };
         let place = |offset| Place::in_page(Spot::Middle, offset).within(desk.target.len(), len);
-        let spread = Spread { dst_at: place(dst), src_at: place(src), len, seed: self.checksum_seed() };
+        let spread = Spread { dst_at: place(dst), src_at: place(src), len, seed: self.argument() };
         let (pattern, prefill) = (index::RANDOM, index::CONSTANT);
         let (from, to) = (spread.src_at, spread.src_at + len);
         patterns::fill(&mut desk.source.bytes_mut()[from..to], pattern, 0, self.seed);
@@ -96,7 +110,12 @@ impl Verification<'_> {
         let windows = self.windows(region.len() / PAGE, begin / PAGE..(begin + len - 1) / PAGE + 1);
         let meeting = companion.meeting();
         meeting.begin(if len <= 64 << 10 { 32 } else { 16 }, len);
-        let plan = StopPlan { first: EDGE_STEPS, meet_every: 181, meeting, quiet: false };
+        let plan = StopPlan {
+            first: EDGE_STEPS,
+            meet_every: if len <= 1500 { 61 } else { 181 },
+            meeting,
+            quiet: false,
+        };
         self.judged(&trial, companion, plan, Some((region, false, &windows)))
     }
 
@@ -106,7 +125,7 @@ impl Verification<'_> {
         let mut windows = vec![0; pages];
         let every = buffer.len().div_ceil(PAGES);
         for page in buffer.clone().skip(self.random.below(every)).step_by(every) {
-            windows[page] = 12 + self.random.below(40) as u32;
+            windows[page] = 12 + self.random.below(20) as u32;
         }
         windows[buffer.start] = EDGE_STEPS;
         windows[buffer.end - 1] = EDGE_STEPS;

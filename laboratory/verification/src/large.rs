@@ -101,7 +101,7 @@ impl Pair {
 }
 
 /// The lengths of the product, ascending.
-fn lengths(random: &mut Random) -> Vec<usize> {
+pub(super) fn lengths(random: &mut Random) -> Vec<usize> {
     let mut all: Vec<usize> = PACKETS.to_vec();
     for threshold in THRESHOLDS {
         all.extend([threshold - 1, threshold, threshold + 1]);

@@ -27,6 +27,7 @@ mod checker;
 #[cfg(target_arch = "x86_64")]
 mod companion;
 mod counterexample;
+mod crossing;
 mod desk;
 pub mod forked;
 pub mod forms;
@@ -40,6 +41,7 @@ mod large;
 mod memory;
 mod note;
 mod other_thread;
+mod overlaps;
 mod patterns;
 mod places;
 pub mod plugin;
@@ -60,6 +62,8 @@ pub mod tally;
 pub mod trace;
 #[cfg(target_arch = "x86_64")]
 mod trampoline;
+#[cfg(target_arch = "x86_64")]
+mod weak_stores;
 
 pub use counterexample::{Counterexample, Ending, Failure, FaultKind, describe, signal_name};
 pub use note::Stage;
@@ -76,7 +80,7 @@ use ground::{Ground, Stop};
 use images::Album;
 use patterns::{PATTERNS, index};
 use serde::{Deserialize, Serialize};
-use signals::Handlers;
+use signals::{Actions, Handlers};
 use std::time::{Duration, Instant};
 use sweep::{Verification, fields};
 use tally::Tried;
@@ -229,11 +233,11 @@ fn prove_within<'s>(
     let deadline = Instant::now().checked_add(time_limit);
     let of = |code: Landing, depth: Depth| {
         // Must precede the first call.
-        let fresh = (depth == Depth::Full).then(|| Fresh::split(code));
+        let fresh = (depth == Depth::Full).then(|| Fresh::split(code, subject.standard));
         let checker = Checker::new(code, Some(status), subject_index);
-        let mut verification = Verification::new(checker, subject.lengths, depth, seed);
+        let mut verification =
+            Verification::new(checker, subject.lengths, depth, seed).of_standard(subject.standard);
         verification.checker.caller.deadline = deadline;
-        verification.standard = subject.standard;
         prove_code(verification, code, fresh.as_ref())
     };
     let mut summary = of(subject.routine, depth)?;
@@ -256,7 +260,9 @@ fn prove_code(
 ) -> Result<ProofSummary, Failure> {
     let start = Instant::now();
     let watch = Watch::begin();
-    match stages(&mut verification, code).and_then(|()| verification.quiet()) {
+    let actions = (verification.depth == Depth::Full).then(Actions::now);
+    let outcome = stages(&mut verification, code).and_then(|()| verification.quiet(actions.as_ref()));
+    match outcome {
         Ok(()) => {}
         Err(Stop::Memory(error)) => return Err(Failure::NoMemory(error)),
         Err(Stop::Caught(caught)) => {
@@ -295,6 +301,7 @@ fn stages(verification: &mut Verification<'_>, code: Landing) -> Result<(), Stop
     let middling = Album::new(3 * 4096, middling, full, seed)?;
     let middling_fields = fields(family, &middling, usize::MAX)?;
     let middling = Ground { album: &middling, fields: &middling_fields };
+    verification.crossing(middling)?;
     verification.middling(middling)?;
     let most = match verification.lengths {
         Lengths::Any => 0,
@@ -364,7 +371,8 @@ fn stopped_stages(
         // The companion does not announce its calls.
         let checker = Checker::new(code, None, 0);
         let mut other =
-            Verification::new(checker, verification.lengths, Depth::Replicate, !verification.seed);
+            Verification::new(checker, verification.lengths, Depth::Replicate, !verification.seed)
+                .of_standard(verification.standard);
         other.checker.caller.deadline = verification.checker.caller.deadline;
         let on_small = Ground { album: small, fields: &others };
         let on_large = Ground { album: large, fields: &large_others };

@@ -13,6 +13,8 @@ use std::fmt;
 pub enum Stage {
     /// Lengths up to 300 at every offset.
     Sweep,
+    /// Small buffers across the end of a page.
+    Crossing,
     /// Lengths up to 8 KiB.
     Lengths,
     /// The product of large lengths, pairs of offsets and placements.
@@ -39,8 +41,8 @@ pub enum Stage {
     Threads,
     /// A buffer larger than the memory.
     BeyondMemory,
-    /// The return value of a function of the C standard.
-    ReturnValue,
+    /// A copy of a buffer to itself.
+    SameBuffer,
     /// Overlapping source and destination.
     Overlap,
     /// Bytes other than 0.
@@ -56,8 +58,9 @@ impl Stage {
     pub(super) const COUNT: usize = Stage::ALL.len();
 
     /// Each stage with its description in a counterexample, and in a count of its calls.
-    const ALL: [(Stage, &'static str, &'static str); 19] = [
+    const ALL: [(Stage, &'static str, &'static str); 20] = [
         (Stage::Sweep, "", "lengths to 300 at every offset"),
+        (Stage::Crossing, "", "lengths to 300 across the end of a page"),
         (Stage::Lengths, "", "lengths to 8 KiB"),
         (Stage::Large, "", "typical large buffers"),
         (Stage::Bounds, "a large buffer", "accumulator limits, beyond the caches"),
@@ -87,7 +90,7 @@ impl Stage {
             "a buffer with only its edges accessible",
             "lengths beyond 32 bits, edges only",
         ),
-        (Stage::ReturnValue, "", "the returned address"),
+        (Stage::SameBuffer, "the source is the destination", "a buffer copied to itself"),
         (Stage::Overlap, "source and destination overlap", "overlapping buffers"),
         (Stage::Values, "", "every value of a byte"),
         (Stage::Gibibytes, "little memory, mapped repeatedly", "buffers of more than 2 and 4 GiB"),

@@ -38,7 +38,7 @@ impl Verification<'_> {
             return Ok(());
         }
         let picture = field.picture();
-        let seed = self.checksum_seed();
+        let seed = self.argument();
         let trial = Trial {
             call: Call {
                 dst: if writes { field.start().wrapping_add(dst_at) } else { std::ptr::dangling_mut() },

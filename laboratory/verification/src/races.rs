@@ -10,7 +10,7 @@ use super::counterexample::FaultKind;
 use super::ground::{Caught, Destination, Ground, Pick, Source, Stop};
 use super::note::{Place, Spot, Stage};
 use super::signals::SignalStack;
-use super::sweep::{Verification, fields};
+use super::sweep::{SMALL, Verification, fields};
 use carryline_variants::landing::Landing;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
@@ -65,30 +65,34 @@ impl Verification<'_> {
             return Ok(());
         }
         let neighbour = Neighbour::default();
+        let mut lengths = self.supported([1, 5, 13, 31, 64, 100, 255, 17]);
+        lengths.extend(self.length_of_each_class(66, SMALL + 1, 3));
         std::thread::scope(|scope| {
             scope.spawn(|| neighbour.work());
-            let outcome = self
-                .supported([1, 5, 13, 31, 64, 100, 255, 17])
+            let outcome = lengths
                 .into_iter()
-                .try_for_each(|len| self.race_at(&neighbour, ground, len));
+                .enumerate()
+                .try_for_each(|(turn, len)| self.race_at(&neighbour, ground, turn, len));
             neighbour.over.store(true, Ordering::Release);
             outcome
         })
     }
 
-    fn race_at(&mut self, neighbour: &Neighbour, ground: Ground<'_>, len: usize) -> Result<(), Stop> {
+    fn race_at(
+        &mut self,
+        neighbour: &Neighbour,
+        ground: Ground<'_>,
+        turn: usize,
+        len: usize,
+    ) -> Result<(), Stop> {
         let Ground { album, fields } = ground;
         let src = self.family.reads().then(|| {
             Source::in_album(album, album.patterns()[0], false, Place::in_line(Spot::Middle, 9), len)
         });
         let offset = self.random.below(64);
-        let dst = Some(Destination::in_field(
-            &fields[0],
-            Prefill::Plain,
-            Place::in_line(Spot::Middle, offset),
-            len,
-        ));
-        let seed = self.checksum_seed();
+        let place = self.place_in_turn(turn, len, offset);
+        let dst = Some(Destination::in_field(&fields[0], Prefill::Plain, place, len));
+        let seed = self.argument();
         let trial = Pick { stage: Stage::NeighbourRace, len, seed, src, dst }.trial(self.family);
         let (before, after) = (trial.call.dst.wrapping_sub(1), trial.call.dst.wrapping_add(len));
         neighbour.before.store(before, Ordering::Relaxed);
@@ -160,7 +164,8 @@ impl Verification<'_> {
             self.note("not tried: two concurrent threads, since there is only one CPU");
             return Ok(());
         }
-        let (lengths, seed, deadline) = (self.lengths, self.seed, self.checker.caller.deadline);
+        let (lengths, seed, standard) = (self.lengths, self.seed, self.standard);
+        let deadline = self.checker.caller.deadline;
         let others = fields(self.family, own.album, 4)?;
         let others = Ground { fields: &others, ..own };
         let ready = Barrier::new(2);
@@ -176,7 +181,8 @@ impl Verification<'_> {
                 let _stack = SignalStack::install(64 << 10);
                 // This thread does not announce its calls.
                 let mut verification =
-                    Verification::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed);
+                    Verification::new(Checker::new(routine, None, 0), lengths, Depth::Replicate, !seed)
+                        .of_standard(standard);
                 verification.checker.caller.deadline = deadline;
                 run(&mut verification, others)
             });

@@ -65,7 +65,7 @@ pub(super) fn reduce(
 ) -> Counterexample {
     let kind = caught.mismatch.kind;
     // Repeating these makes nothing simpler.
-    let once = matches!(kind, FaultKind::Forked | FaultKind::TimedOut);
+    let once = matches!(kind, FaultKind::Forked | FaultKind::TimedOut | FaultKind::Signals);
     let caught = Caught { reducible: caught.reducible && !once, ..caught };
     let (start, count) = (Instant::now(), checker.caller.calls);
     let mut reducer =

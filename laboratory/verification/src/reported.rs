@@ -1,7 +1,7 @@
 //! The report of a failing input: from the input, or the call as it was caught, to a counterexample.
 
 use super::checker::Mismatch;
-use super::counterexample::{Counterexample, FaultKind, hex, sums};
+use super::counterexample::{Counterexample, FaultKind, hex};
 use super::ground::Caught;
 use super::note::{Note, PAGE, Place, Spot, Stage};
 use super::patterns::PATTERNS;
@@ -26,13 +26,12 @@ pub(super) fn alone(
     };
     let note = Note { stage: Stage::Reduced, dst: input.dst.spot, src: input.src.spot, ..note };
     Counterexample {
-        seed: sums(family).then_some(input.seed),
         pattern,
         bytes: Some(hex(held)),
         in_page: [input.dst, input.src].iter().any(|place| place.grain == PAGE && place.spot != Spot::None),
         every_time,
         earlier: input.earlier.clone(),
-        ..Counterexample::plain(mismatch.clone(), family, input.len, dst, src, note)
+        ..Counterexample::plain(mismatch.clone(), family, input.len, [dst, src], input.seed, note)
     }
     .with_sentence(&mismatch.about)
 }
@@ -71,12 +70,11 @@ pub(super) fn as_it_was(caught: Caught, family: Family) -> Counterexample {
     let name = PATTERNS[if family.reads() { note.pattern } else { note.prefill }].name;
     let (dst, src) = (call.dst as u64 % 4096, call.src as u64 % 4096);
     Counterexample {
-        seed: sums(family).then_some(call.seed),
         pattern: name.to_owned(),
         bytes: (held.len() == call.len && call.len > 0).then(|| hex(&held)),
         every_time: !reducible,
         earlier,
-        ..Counterexample::plain(mismatch.clone(), family, call.len, dst, src, note)
+        ..Counterexample::plain(mismatch.clone(), family, call.len, [dst, src], call.seed, note)
     }
     .with_sentence(&mismatch.about)
 }

@@ -92,6 +92,65 @@ impl Drop for Saved {
     }
 }
 
+/// The signals that this thread blocks: the first 64 bits of the set.
+pub(crate) fn blocked() -> u64 {
+    // SAFETY: all-zero is a valid value of this C structure; the call only reads this thread's mask into it. A set is
+    // at least 64 bits long on Linux.
+    unsafe {
+        let mut set: libc::sigset_t = zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut set);
+        (&raw const set).cast::<u64>().read_unaligned()
+    }
+}
+
+/// Makes this thread block exactly these signals.
+pub(crate) fn block(signals: u64) {
+    // SAFETY: as above.
+    unsafe {
+        let mut set: libc::sigset_t = zeroed();
+        (&raw mut set).cast::<u64>().write_unaligned(signals);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// The actions of the process' signals.
+pub(crate) struct Actions(Vec<libc::sigaction>);
+
+impl Actions {
+    /// The current ones, of the signals 1 to 31, which programs use.
+    pub fn now() -> Actions {
+        Actions((1..32).map(action).collect())
+    }
+
+    /// The first signal whose action has changed; all are set back.
+    pub fn restore(&self) -> Option<i32> {
+        // The C library adds this flag.
+        const RESTORER: i32 = 0x0400_0000;
+        let parts = |action: &libc::sigaction| (action.sa_sigaction, action.sa_flags & !RESTORER);
+        let changed: Vec<i32> = (1..)
+            .zip(&self.0)
+            .filter(|(signal, held)| parts(&action(*signal)) != parts(held))
+            .map(|(signal, _)| signal)
+            .collect();
+        for signal in &changed {
+            // SAFETY: an action that the kernel returned for this signal.
+            unsafe {
+                libc::sigaction(*signal, &raw const self.0[*signal as usize - 1], std::ptr::null_mut())
+            };
+        }
+        changed.first().copied()
+    }
+}
+
+fn action(signal: i32) -> libc::sigaction {
+    // SAFETY: all-zero is a valid value of this C structure, and the call only reads the action into it.
+    unsafe {
+        let mut held: libc::sigaction = zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut held);
+        held
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64 {
     use crate::call::x86_64::CURRENT;

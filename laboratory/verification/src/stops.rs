@@ -10,6 +10,7 @@
 //! - checks the bytes next to the destination: a routine that writes there, if only to restore them, is
 //!   caught in the act; one that reads them and writes them back later loses what the handler wrote in
 //!   between, as it would lose another thread's writes;
+//! - follows whether non-temporal stores are fenced before the call returns;
 //! - sometimes lets another thread make whole calls of the same routine on its own buffers, so that state
 //!   shared between calls is overwritten in the middle of one.
 
@@ -20,6 +21,7 @@ use super::memory::Region;
 use super::note::PAGE;
 use super::signals::{Saved, x86_64::on_crash};
 use super::sweep::Verification;
+use super::weak_stores::Order;
 use carryline_machine::arena::MapError;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -72,6 +74,7 @@ struct Steps {
     sides: [Side; 2],
     /// The address of a changed neighbour, its expected value and its value.
     found: Option<(usize, u8, u8)>,
+    order: Order,
     meet_every: u32,
     meeting: *const Meeting,
     quiet: bool,
@@ -139,6 +142,12 @@ impl Steps {
         }
     }
 
+    /// Counts a stop; false if the call runs on.
+    fn stays(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left > 0 || self.order.stays()
+    }
+
     fn meet(&self) {
         if !self.quiet && self.meet_every != 0 && !self.meeting.is_null() {
             // SAFETY: the meeting outlives the stopped calls.
@@ -156,6 +165,12 @@ impl Steps {
         let opened =
             unsafe { libc::mprotect(self.pages.wrapping_add(page * PAGE).cast(), PAGE, self.access) } == 0;
         opened.then_some(count)
+    }
+
+    /// Whether the call has reached all pages that stop it.
+    fn all_reached(&self) -> bool {
+        // SAFETY: see `open`.
+        unsafe { &*self.windows }.iter().all(|window| *window == 0)
     }
 }
 
@@ -187,6 +202,10 @@ extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut l
         (carryline_proof_call as *const () as usize, (&raw const carryline_proof_after) as usize);
     let end = (&raw const carryline_proof_end) as usize;
     if steps.is_null() || CURRENT.get().is_null() || (after..end).contains(&at) {
+        // SAFETY: set by the stepped thread, which is this one, for the duration of the call.
+        if let Some(steps) = unsafe { steps.as_mut() } {
+            steps.order.returns();
+        }
         registers[libc::REG_EFL as usize] &= !TRAP;
         return;
     }
@@ -198,12 +217,13 @@ extern "C" fn on_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut l
     let steps = unsafe { &mut *steps };
     // SAFETY: not null, checked above; the frame of the call that is being made.
     let before = unsafe { (*CURRENT.get()).saved_stack };
+    // SAFETY: the instruction that the processor executes next.
+    unsafe { steps.order.follow(at) };
     steps.stop(before, registers[libc::REG_RSP as usize] as u64);
     if steps.meet_every != 0 && steps.count % steps.meet_every == 1 {
         steps.meet();
     }
-    steps.left = steps.left.saturating_sub(1);
-    if steps.left == 0 {
+    if !steps.stays() {
         registers[libc::REG_EFL as usize] &= !TRAP;
     }
 }
@@ -216,11 +236,13 @@ extern "C" fn on_touch(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         let (steps, address) = unsafe { (&mut *steps, (*info).si_addr() as usize) };
         if let Some(window) = steps.open(address) {
             steps.left = steps.left.max(window);
+            steps.order.is_last_page(steps.all_reached());
             steps.meet();
             // SAFETY: see `on_step`.
-            unsafe {
-                (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP
-            };
+            let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+            registers[libc::REG_EFL as usize] |= TRAP;
+            // SAFETY: the instruction that reached the page, which is executed again.
+            unsafe { steps.order.follow(registers[libc::REG_RIP as usize] as usize) };
             return;
         }
     }
@@ -303,6 +325,7 @@ impl Verification<'_> {
             tick: 0x5a,
             sides,
             found: None,
+            order: Order::default(),
             meet_every: plan.meet_every,
             meeting: if plan.meet_every == 0 { null() } else { plan.meeting },
             quiet: plan.quiet,
@@ -351,6 +374,13 @@ impl Verification<'_> {
                 ),
                 ..Mismatch::new(FaultKind::NeighbourRace, format!("{expected:#04x}"), format!("{got:#04x}"))
             }));
+        }
+        if compared.is_ok() && steps.order.unfenced() {
+            let about = "returns without a fence after non-temporal stores, which another thread may see later than what \
+                         is stored after the call"
+                .to_owned();
+            let mismatch = Mismatch::new(FaultKind::UnfencedStores, "sfence or another fence", "none");
+            return Ok(Err(Mismatch { about, ..mismatch }));
         }
         Ok(compared.map(|()| steps.count))
     }

@@ -6,12 +6,14 @@
 //! and the seed determines the rest.
 
 use super::Depth;
+use super::call::CallError;
 use super::checker::{Checker, Prefill, mismatch_of_error};
-use super::counterexample::sums;
+use super::counterexample::{signal_name, sums};
 use super::ground::{Caught, Destination, Field, Ground, Pick, Source, Stop, caught_around};
 use super::images::Album;
-use super::note::{Place, Spot, Stage};
+use super::note::{LINE, Place, Spot, Stage};
 use super::patterns::{PATTERNS, Random, SEEDS, index};
+use super::signals::Actions;
 use super::standard::Standard;
 use carryline_variants::{Family, Lengths};
 
@@ -54,6 +56,13 @@ impl<'s> Verification<'s> {
         }
     }
 
+    /// The same, of a routine that must also meet the requirements of a function of the C standard.
+    pub fn of_standard(mut self, standard: Option<Standard>) -> Verification<'s> {
+        self.standard = standard;
+        self.checker.caller.returns_destination = standard.is_some();
+        self
+    }
+
     /// Makes a trial, and captures its data if it fails.
     pub fn run(&mut self, pick: &Pick<'_>) -> Result<(), Stop> {
         let trial = pick.trial(self.family);
@@ -62,9 +71,13 @@ impl<'s> Verification<'s> {
             .map_err(|mismatch| Stop::Caught(Box::new(Caught::new(*mismatch, &trial, self.family, true))))
     }
 
-    /// Checks after the last call that no effects of the calls remain.
-    pub fn quiet(&mut self) -> Result<(), Stop> {
-        match (self.checker.caller.look(), self.checker.last) {
+    /// Checks after the last call that no effects of the calls remain, among them other actions of signals.
+    pub fn quiet(&mut self, actions: Option<&Actions>) -> Result<(), Stop> {
+        let outcome = self.checker.caller.look().and_then(|()| match actions.and_then(Actions::restore) {
+            Some(signal) => Err(CallError::SignalHandling(format!("the action of {}", signal_name(signal)))),
+            None => Ok(()),
+        });
+        match (outcome, self.checker.last) {
             (Err(error), Some((call, note))) => {
                 Err(caught_around(mismatch_of_error(error, &call, self.family), call, note))
             }
@@ -95,7 +108,13 @@ impl<'s> Verification<'s> {
         if self.turns < 128 { self.turns % choices } else { self.random.below(choices) }
     }
 
-    pub fn checksum_seed(&mut self) -> u32 {
+    /// The argument of the next call besides addresses and length: a checksum's seed, or the byte of a function
+    /// like `memset`.
+    pub fn argument(&mut self) -> u32 {
+        if self.standard == Some(Standard::Memset) {
+            // Often zero, which may have a path of its own. Of the int, only the lowest eight bits count.
+            return if self.random.below(2) == 0 { 0 } else { self.random.next() as u32 };
+        }
         if !sums(self.family) {
             return 0;
         }
@@ -154,7 +173,7 @@ impl<'s> Verification<'s> {
             let prefill = self.prefill();
             Destination::in_field(field, prefill, dst, len)
         });
-        let seed = self.checksum_seed();
+        let seed = self.argument();
         self.run(&Pick { stage, len, seed, src, dst })
     }
 
@@ -238,7 +257,7 @@ impl<'s> Verification<'s> {
                     let follow = (turn + offset).is_multiple_of(2);
                     let src =
                         Some(Source::in_album(album, pattern, follow, Place::in_line(spot, offset), len));
-                    let seed = self.checksum_seed();
+                    let seed = self.argument();
                     self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst: None })?;
                 }
             }
@@ -258,7 +277,8 @@ impl<'s> Verification<'s> {
                 for spot in Spot::ALL {
                     let dst =
                         Some(Destination::in_field(field, Prefill::Plain, Place::in_line(spot, offset), len));
-                    self.run(&Pick { stage: Stage::Sweep, len, seed: 0, src: None, dst })?;
+                    let seed = self.argument();
+                    self.run(&Pick { stage: Stage::Sweep, len, seed, src: None, dst })?;
                 }
             }
         }
@@ -278,20 +298,30 @@ impl<'s> Verification<'s> {
                 let src =
                     Some(Source::in_album(ground.album, pattern, turn.is_multiple_of(2), src_place, len));
                 let dst = Some(Destination::in_field(field, prefill, dst_place, len));
-                let seed = self.checksum_seed();
+                let seed = self.argument();
                 self.run(&Pick { stage: Stage::Sweep, len, seed, src, dst })?;
             }
         }
         Ok(())
     }
 
-    /// Lengths of a few pages: every length with a few offsets, and all offsets around powers of two.
+    /// Lengths of a few pages: every length with a few offsets, and all offsets around powers of two. If there is only one
+    /// buffer, every length modulo 64 meets every offset: up to 4160 bytes within twelve such lengths, and once from
+    /// there to 8 KiB.
     pub fn middling(&mut self, ground: Ground<'_>) -> Result<(), Stop> {
         let (every, calls) = if self.depth == Depth::Full { (1, 6) } else { (29, 1) };
         let start = SMALL + 1 + self.random.below(every);
+        let lone = !(self.family.reads() && self.family.writes());
+        let phase = self.random.below(LINE);
         for len in (start..=4160).step_by(every) {
-            for _ in 0..calls {
-                self.drawn(Stage::Lengths, ground, len)?;
+            for call in 0..calls {
+                if lone {
+                    // The factor is odd, so that 64 successive calls with lengths of one class have all offsets.
+                    let offset = ((len / LINE * calls + call) * 37 + phase + len) % LINE;
+                    self.alone(ground, len, offset)?;
+                } else {
+                    self.drawn(Stage::Lengths, ground, len)?;
+                }
             }
         }
         for power in 8..=13 {
@@ -311,11 +341,26 @@ impl<'s> Verification<'s> {
                 }
             }
         }
-        for _ in 0..if self.depth == Depth::Full { 300 } else { 8 } {
+        if lone && self.depth == Depth::Full {
+            for turn in 0..LINE * LINE {
+                let len = 4160 + turn % LINE + LINE * self.random.below(63);
+                self.alone(ground, len, turn / LINE)?;
+            }
+        }
+        for _ in 0..if self.depth == Depth::Full { 1200 } else { 8 } {
             let len = 4160 + self.random.below(4034);
             self.drawn(Stage::Lengths, ground, len)?;
         }
         Ok(())
+    }
+
+    /// A trial of a family with one buffer, with this length, if supported, and this offset.
+    fn alone(&mut self, ground: Ground<'_>, len: usize, offset: usize) -> Result<(), Stop> {
+        if self.lengths.contains(len) {
+            self.one(Stage::Lengths, ground, len, offset, offset)
+        } else {
+            Ok(())
+        }
     }
 
     /// A trial with this length, if supported, and random choices.

@@ -116,6 +116,7 @@ fn by_size(lines: &[(usize, Vec<&str>)]) -> Result<BTreeMap<u64, f64>, Fault> {
             ));
         };
         let size = carryline_machine::words::parse_bytes(size)
+            .and_then(super::possible)
             .map_err(|reason| (ErrorPosition::Line(*line), reason))?;
         *weights.entry(size).or_insert(0.0) += weight(*line, count)?;
     }

@@ -1,7 +1,7 @@
 //! Parses `--sizes`.
 
 use super::histogram::{self, ErrorPosition};
-use super::{Draw, MOST_PERIOD, Sizes};
+use super::{Draw, MOST_PERIOD, Sizes, possible};
 use crate::capture::{self, CaptureError, Skip};
 use crate::fleet;
 use carryline_machine::nearest::{did_you_mean, nearest};
@@ -207,7 +207,12 @@ fn parse_item(word: &str, skipped: &mut Vec<SkippedPackets>) -> Result<Draw, Siz
     if let Some((low, high)) = word.split_once("..") {
         return range(word, low.trim(), high.trim());
     }
-    parse_bytes(word).map(Draw::Fixed).map_err(|reason| not_a_size(word, reason))
+    let size = parse_bytes(word).map_err(|reason| not_a_size(word, reason))?;
+    possible(size).map(Draw::Fixed).map_err(|reason| SizeError::NotASize {
+        word: word.to_owned(),
+        reason,
+        nearest: Vec::new(),
+    })
 }
 
 fn not_a_size(word: &str, reason: String) -> SizeError {
@@ -236,7 +241,10 @@ fn range(word: &str, low: &str, high: &str) -> Result<Draw, SizeError> {
         Err(SizeError::BadRange { word: word.to_owned(), reason, nearest })
     };
     match (parse_bytes(low), parse_bytes(high)) {
-        (Ok(low), Ok(high)) if low <= high => Ok(Draw::Uniform { low, high }),
+        (Ok(low), Ok(high)) if low <= high => match possible(high) {
+            Ok(high) => Ok(Draw::Uniform { low, high }),
+            Err(reason) => wrong(reason, Vec::new()),
+        },
         (Ok(_), Ok(_)) => wrong("it ends before it begins".to_owned(), vec![format!("{high}..{low}")]),
         (Err(_), _) if low.is_empty() => wrong("it has no lower end".to_owned(), Vec::new()),
         (_, Err(_)) if high.is_empty() => wrong("it has no upper end".to_owned(), Vec::new()),
@@ -342,6 +350,21 @@ mod tests {
         }
         assert!(error("40,,60").contains("item 2"));
         assert!(error("99999999999999999999G").contains("99999999999999999999G"));
+    }
+
+    #[test]
+    fn sizes_that_no_process_can_hold_are_refused_with_the_limit() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), "40,3\n18446744073709551000,1\n").expect("written");
+        let histogram = format!("histogram:{}", file.path().display());
+        for word in ["18446744073709551000", "1..18446744073709551000", &histogram] {
+            let error = error(word);
+            assert!(error.contains("18446744073709551000 bytes are more"), "{error}");
+            assert!(error.contains("140737488355328 bytes (128 TiB)"), "{error}");
+        }
+        assert!(error(&histogram).contains("line 2"), "{}", error(&histogram));
+        assert!(Sizes::parse_list("140737488355328,131072G,1..140737488355328").is_ok());
+        assert!(Sizes::parse_list("140737488355329").is_err());
     }
 
     #[test]

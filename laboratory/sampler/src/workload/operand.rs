@@ -84,12 +84,13 @@ impl Operand {
     pub fn span(&self) -> usize {
         let slots = self.slots + usize::from(self.hot_percent.is_some());
         let window_line = if self.turns.lines.is_some() { PAGE } else { 0 };
-        self.stride * slots + (self.turns.places - 1) * self.turns.step + window_line
+        let turns = (self.turns.places - 1).saturating_mul(self.turns.step);
+        self.stride.saturating_mul(slots).saturating_add(turns).saturating_add(window_line)
     }
 
     /// The bytes of the arena, including room for a random start page.
     pub fn bytes(&self) -> usize {
-        self.span() + START_PAGES * PAGE
+        self.span().saturating_add(START_PAGES * PAGE)
     }
 
     /// The start of a call of `len` bytes in a slot, if it is not random.
@@ -110,7 +111,7 @@ impl Operand {
             (false, None) => self.slots as u64,
         };
         let drawn = if self.place == Place::Page { PAGE as u64 } else { 0 };
-        (largest + drawn) * slots
+        largest.saturating_add(drawn).saturating_mul(slots)
     }
 
     /// The bytes of the lines that calls touch in all places of its cold slots, if one touches `per_call` bytes of lines

@@ -387,3 +387,29 @@ fn members_process_a_minimum_of_calls() {
     let evicting = least(&condition(4096, "cold:evict", "0"));
     assert!(evicting > least(&cold) + CACHES.eviction());
 }
+
+/// Their memory is computed before they are refused. A stride that wrapped to 0 let routines run without memory.
+#[test]
+fn sizes_near_the_end_of_the_address_space_need_more_memory_than_there_is() {
+    use carryline_conditions::sizes::{Draw, Sizes};
+    for size in [u64::MAX, u64::MAX - 615, 1 << 63, 1 << 47] {
+        let mixed = Sizes::new("w", Draw::Weighted(vec![(40, 3.0), (size, 1e-12)]));
+        for cache in ["hot", "cold:clflush", "cold:arena", "cold:evict:src", "mixed:40"] {
+            for offsets in ["0", "63", "random", "alias", "random-line", "end"] {
+                for then in [Then::Nothing, Then::ReadLater(1 << 40)] {
+                    let fixed = Condition { then, ..condition(size, cache, offsets) };
+                    let drawn = Condition { sizes: mixed.clone(), ..fixed.clone() };
+                    for condition in [fixed, drawn] {
+                        let bytes = memory_bytes([(Family::Copy, &condition)], &CACHES);
+                        assert!(bytes >= size, "{bytes} for {condition:?}");
+                        let _ = (
+                            level_of(Family::Copy, &condition, &CACHES),
+                            least_bytes(Family::Copy, &condition, &CACHES),
+                        );
+                        let _ = uses_few_lines(Family::Copy, &condition, &CACHES);
+                    }
+                }
+            }
+        }
+    }
+}

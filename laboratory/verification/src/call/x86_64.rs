@@ -29,6 +29,8 @@ const MXCSR_CONTROL: u32 = 0xffc0;
 const X87_STATE: u16 = 0x7d00;
 const X87_EMPTY: u16 = 0x4100;
 const TAG_WORD: usize = 4;
+/// The number of calls between two whose upper halves and whole x87 state are observed.
+const OBSERVE_EVERY: u64 = 61;
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -104,13 +106,16 @@ impl State {
         frame.garbage = self.garbage[(count / 4 % 2) as usize].as_ptr();
         let avx = self.features.contains(Features::AVX2);
         let avx512 = self.features.contains(Features::AVX512F);
+        // Prime, so that it does not keep step with loops over offsets.
+        let observed = count % OBSERVE_EVERY == 2;
         let mut mode = match count % 4 {
+            _ if observed && avx => MODE_YMM | MODE_CLEAN_UPPER,
             0 if avx512 => MODE_ZMM,
             0 | 1 if avx => MODE_YMM,
             2 if avx => MODE_YMM | MODE_CLEAN_UPPER,
             _ => 0,
         };
-        if count % 64 == 2 {
+        if observed {
             mode |= MODE_OBSERVE;
         }
         if avx {
@@ -218,5 +223,27 @@ impl Drop for State {
     fn drop(&mut self) {
         // SAFETY: allocated by Box::leak in `new`, and no call is running.
         drop(unsafe { Box::from_raw(self.frame.as_ptr()) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// A routine may forget `vzeroupper` at one offset only.
+    #[test]
+    fn observed_calls_do_not_keep_step_with_loops_over_offsets() {
+        let mut state = State::new(Landing::Set(libc::memset));
+        let call = Call { dst: null_mut(), src: std::ptr::null(), len: 0, seed: 0 };
+        let mut seen = BTreeSet::new();
+        for count in 0..64 * OBSERVE_EVERY {
+            state.prepare(&call, count, false);
+            // SAFETY: this state's own allocation; no call is made.
+            if unsafe { state.frame.as_ref() }.mode & MODE_OBSERVE != 0 {
+                seen.insert(count % 64);
+            }
+        }
+        assert_eq!(seen.len(), 64);
     }
 }

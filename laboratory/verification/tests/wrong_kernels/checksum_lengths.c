@@ -191,3 +191,11 @@ uint32_t recurses_for_ever(const void *data, size_t len, uint32_t seed)
     room[len % 256] = (uint8_t)seed;
     return recurses_for_ever(data, len, seed + room[len % 256]) + room[0];
 }
+
+// wrong: checksum: wrong_result
+// Adds one at a single offset of a line, from 4200 to 8100 bytes, if five bytes follow the last word of eight.
+uint32_t one_too_many_at_offset_33(const void *data, size_t len, uint32_t seed)
+{
+    int wrong = (uintptr_t)data % 64 == 33 && len >= 4200 && len <= 8100 && len % 8 == 5;
+    return fold16(words(data, len, seed) + wrong);
+}

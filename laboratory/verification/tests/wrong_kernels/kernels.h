@@ -1,8 +1,8 @@
 /* Shared by the kernels of this folder. Each function is a plug-in; the line above its comment states what verification
    must report:
-       // wrong: FAMILY: KIND[|KIND...][: smallest LEN][: needs FEATURE]
+       // wrong: FAMILY: KIND[|KIND...][: smallest LEN][: needs FEATURE][: runs deep]
        // right: FAMILY[: needs FEATURE]
-   and the comment after it describes the fault, or why there is none. */
+   ("runs deep" leaves it to the deep test), and the comment after it describes the fault, or why there is none. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Routines that access memory correctly but fork. */
+/* Routines that access memory correctly but fork, or change what signals do. */
 #include "kernels.h"
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,5 +56,24 @@ void waits_for_its_child(void *dst, size_t len)
             _exit(0);
         waitpid(child, NULL, 0);
     }
+    bytes_zero(dst, len);
+}
+
+// wrong: zero: signals
+// Blocks a signal, as if to protect the call, and does not unblock it.
+void leaves_a_signal_blocked(void *dst, size_t len)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, 0);
+    bytes_zero(dst, len);
+}
+
+// wrong: zero: signals
+// Ignores a signal from now on.
+void ignores_a_signal(void *dst, size_t len)
+{
+    signal(SIGUSR2, SIG_IGN);
     bytes_zero(dst, len);
 }
