@@ -46,7 +46,7 @@ pub fn run(subjects: &[Subject], setting: &Setting<'_>) -> Result<Audit, Supervi
             return Ok(None);
         }
         let row = begin(subject);
-        setting.progress.say(format!("auditing {} ({} of {})", row.name, index + 1, subjects.len()));
+        setting.progress.say(format!("auditing {} of {}: {}", index + 1, subjects.len(), row.name));
         setting.audit(subject, row, &cases).map(Some)
     };
     carryline_engine::parallel::prepare();

@@ -46,7 +46,7 @@ fn with_values(command: &str, argument: Arg) -> Arg {
         ("compare", "runs") | ("gate", "base") => {
             return argument.add(ArgValueCompleter::new(runs_and_files));
         }
-        ("tune", "from") => return argument.add(ArgValueCompleter::new(profiles)),
+        ("tune", "from" | "check") => return argument.add(ArgValueCompleter::new(profiles)),
         (_, "sizes") => return argument.add(ArgValueCompleter::new(sizes)),
         (_, "plugin") => return argument.add(ArgValueCompleter::new(PathCompleter::file())),
         _ => return argument,
@@ -210,6 +210,7 @@ mod tests {
             (&["schema", "ga"], "gate"),
             (&["export", "1", "--to", "gi"], "github-action-benchmark"),
             (&["tune", "--from", "builtin:un"], "builtin:unmeasured"),
+            (&["tune", "--check", "builtin:un"], "builtin:unmeasured"),
             (&["real", "--variant", "zero=movntp"], "zero=movntps"),
             (&["audit", "smol"], "smoltcp"),
         ] {

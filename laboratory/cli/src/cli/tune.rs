@@ -54,7 +54,7 @@ pub struct Tune {
     pub libc: bool,
     /// Sizes for which to report the gain too: see 'carryline measure --help'.
     #[arg(long, value_name = "SIZES", value_parser = super::text(), conflicts_with = "libc", allow_hyphen_values = true)]
-    pub sizes: Option<String>,
+    pub sizes: Vec<String>,
     #[command(flatten)]
     pub workers: Workers,
 }

@@ -63,7 +63,7 @@ fn bad_input_is_an_error_that_names_the_word() {
         (&["watch", "--family", "chksum"][..], &["'chksum'", "'checksum'"][..]),
         (&["watch", "--variants", "carrylin"], &["'carrylin'", "'carryline'"]),
         (&["watch", "--sizes", "4Q"], &["4Q"]),
-        (&["watch", "--sizes", "900000G"], &["MiB", "available"]),
+        (&["watch", "--sizes", "100000G"], &["MiB", "available"]),
         (&["watch", "--offsets", "0,1,2"], &["0,1,2", "two"]),
         (&["watch", "--offsets", "5000"], &["'5000'"]),
         (&["watch", "--cache", "cold:clflsh"], &["'cold:clflsh'", "'cold:clflush'"]),

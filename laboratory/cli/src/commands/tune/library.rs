@@ -33,7 +33,7 @@ pub fn run(
     here: &Here,
     common: &Common,
 ) -> Result<u8, Failure> {
-    let (sizes, _) = read_sizes(args.sizes.as_deref(), common)?;
+    let (sizes, _) = read_sizes(&args.sizes, common)?;
     let emitted =
         args.emit.as_ref().map(|name| [format!("{name}.toml"), format!("{name}.json")].map(PathBuf::from));
     for path in args.write.iter().chain(emitted.iter().flatten()) {
