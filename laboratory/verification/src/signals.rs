@@ -105,7 +105,7 @@ pub(crate) fn blocked() -> u64 {
 
 /// Makes this thread block exactly these signals.
 pub(crate) fn block(signals: u64) {
-    // SAFETY: as above.
+    // SAFETY: all-zero is a valid value of this C structure, which is at least 64 bits long on Linux; the call reads it.
     unsafe {
         let mut set: libc::sigset_t = zeroed();
         (&raw mut set).cast::<u64>().write_unaligned(signals);
