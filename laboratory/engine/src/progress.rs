@@ -3,7 +3,7 @@
 //! The total time is an estimate that is corrected by the speed of the verification and by the time of the
 //! first worker processes. While work continues, the line always shows some time left.
 //!
-//! A thread moves the line while whoever works waits for something else, such as a compiler. It exists only if the line is
+//! A thread updates the line while the command waits, for example for a compiler. It exists only if the line is
 //! shown, and stays off the CPU on which workers measure by default.
 
 use carryline_machine::process;

@@ -18,8 +18,8 @@ pub struct Detail {
 /// How much is measured and how results are printed.
 #[derive(Args, Debug, Clone)]
 pub struct Effort {
-    /// Time for verification and measurement together: 20s, 2m, 500ms [default: 20s, of 'run' 60s, or what the plan
-    /// needs].
+    /// Time for verification and measurement together: 20s, 2m, 500ms [default: 20s, for 'run' 60s,
+    /// and longer if the plan needs it].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = super::parse_duration)]
     pub budget: Option<std::time::Duration>,
     /// Worker processes, each of which repeats the measurement with its own memory layout; twice as many if
@@ -94,9 +94,10 @@ pub struct Run {
 #[command(after_help = "\
 Sizes: 40 | 4K | 8M | 1..64 (uniform in the range) | fleet:memcpy-A (sizes seen in a production
 fleet) | histogram:FILE (probabilities of size 0, 1, 2, ... on one line, separated by commas, or
-'size,count' lines) | capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one cell. The order of
-mixed sizes never repeats, unless a period is given: fleet:memcpy-A/period:4096 repeats 4096 of
-them, which run 32 times untimed before each batch, so that branch predictors know the order.
+'size,count' lines) | capture:FILE.pcap (the IP payloads of a capture). Each item of a list is one
+cell. The order of mixed sizes never repeats, unless a period is given: fleet:memcpy-A/period:4096
+repeats 4096 of them, which run 32 times untimed before each batch, so that branch predictors know
+the order.
 
 Examples:
   carryline measure --family checksum --sizes 40,1500 --offsets 0,1,random --cache hot,cold:clflush

@@ -154,9 +154,13 @@ __asm__(".text\n.globl copy_130_to_199_with_a_word_below\n.type copy_130_to_199_
         "movq (%rsi), %rax\n movq %rax, -512(%rsp)\n rep movsb\n sub %rdx, %rdi\n movq -512(%rsp), %rax\n movq %rax, (%rdi)\n ret\n"
         "1: rep movsb\n ret\n.size copy_130_to_199_with_a_word_below, .-copy_130_to_199_with_a_word_below");
 
-/* Non-temporal stores of whole vectors, without a fence. */
-static void zero_around_the_caches(uint8_t *dst, size_t len)
+/* From `least` bytes, non-temporal stores of whole vectors, without a fence. */
+static void zero_around_the_caches_from(size_t least, uint8_t *dst, size_t len)
 {
+    if (len < least) {
+        strings_zero(dst, len);
+        return;
+    }
     size_t head = -(uintptr_t)dst % 16;
     strings_zero(dst, head);
     dst += head, len -= head;
@@ -169,29 +173,20 @@ static void zero_around_the_caches(uint8_t *dst, size_t len)
 // From 64 KiB, non-temporal stores without sfence.
 void zero_from_64_kib_without_a_fence(uint8_t *dst, size_t len)
 {
-    if (len >= 65536)
-        zero_around_the_caches(dst, len);
-    else
-        strings_zero(dst, len);
+    zero_around_the_caches_from(65536, dst, len);
 }
 
 // wrong: zero: unfenced_stores: runs deep
 // The same from 40 bytes.
 void zero_from_40_bytes_without_a_fence(uint8_t *dst, size_t len)
 {
-    if (len >= 40)
-        zero_around_the_caches(dst, len);
-    else
-        strings_zero(dst, len);
+    zero_around_the_caches_from(40, dst, len);
 }
 
 // right: zero
 // A locked instruction orders the stores too.
 void zero_without_the_caches_and_a_locked_instruction(uint8_t *dst, size_t len)
 {
-    if (len >= 40)
-        zero_around_the_caches(dst, len);
-    else
-        strings_zero(dst, len);
+    zero_around_the_caches_from(40, dst, len);
     __asm__ volatile("lock orq $0, (%%rsp)" ::: "memory", "cc");
 }
